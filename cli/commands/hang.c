@@ -23,7 +23,7 @@ static int print(const struct gt_talk *talk, void *context)
 	const char **between = context;
 
 	fputs(*between, stdout);
-	for (const char *line = talk->text; *line;) {
+	for (const char *line = talk->whole; *line;) {
 		int length = (int)strcspn(line, "\n");
 
 		gt_show_line(stdout, "%.*s", length, line);
@@ -51,7 +51,8 @@ static int run_hang(const struct gt_cmdline *args)
 					 .argument = as_json ? "json" : "text",
 					 .patience_ms = PATIENCE_MS,
 					 .print = as_json ? print : print_text,
-					 .context = &between});
+					 .context = &between,
+					 .is_long = true});
 }
 
 static const struct gt_cmdline_spec spec = {

@@ -7,6 +7,7 @@
 #include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
 #include <time.h>
@@ -18,6 +19,7 @@
 
 #define MS_NS     1000000u
 #define UNREAD_MS 5000 /* the drain thread looks every 50 ms, but when a disk is slow */
+#define WHOLE_MAX (16u << 20)
 #define STEP_NS   (1 * MS_NS)
 #define CHECK_NS  (100 * MS_NS)
 
@@ -193,6 +195,54 @@ int gt_talk_await(struct gt_talk *talk, int patience_ms)
 	if (!talk->sent)
 		return talk->error;
 	await(talk, patience_ms);
+	flock(talk->box->fd, LOCK_UN);
+	return talk->error;
+}
+
+static int append(struct gt_talk *talk, size_t *length)
+{
+	size_t more = strlen(talk->text);
+	char *grown = realloc(talk->whole, *length + more + 1);
+
+	if (!grown)
+		return fail(talk, -ENOMEM, "no memory for its answer");
+	talk->whole = grown;
+	memcpy(grown + *length, talk->text, more + 1);
+	*length += more;
+	return 0;
+}
+
+/* The lock is still held. */
+static int ask_more(struct gt_talk *talk, const char *verb, size_t length, int patience_ms)
+{
+	char text[64];
+
+	snprintf(text, sizeof(text), "%s more %zu", verb, length);
+	if (!write_request(talk, text))
+		return fail(talk, -EIO, "%s cannot be used: it was cut", talk->box->path);
+	talk->sent = gt_clock_now();
+	return await(talk, patience_ms);
+}
+
+static int await_all(struct gt_talk *talk, const char *verb, int patience_ms)
+{
+	size_t length = 0;
+	int error = await(talk, patience_ms);
+
+	while (!error && !(error = append(talk, &length)) &&
+	       strlen(talk->text) == sizeof(talk->text) - 1) {
+		if (length > WHOLE_MAX)
+			return fail(talk, -EMSGSIZE, "its answer has no end");
+		error = ask_more(talk, verb, length, patience_ms);
+	}
+	return error;
+}
+
+int gt_talk_await_all(struct gt_talk *talk, const char *verb, int patience_ms)
+{
+	if (!talk->sent)
+		return talk->error;
+	await_all(talk, verb, patience_ms);
 	flock(talk->box->fd, LOCK_UN);
 	return talk->error;
 }

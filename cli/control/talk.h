@@ -19,6 +19,7 @@ struct gt_talk {
 	uint64_t sent;   /* CLOCK_MONOTONIC ns */
 	int error;       /* of _send, or of what the process answered: negative errno */
 	char text[GT_MAILBOX_ANSWER_MAX]; /* the answer, or one line that says what went wrong */
+	char *whole;                      /* by _await_all: all pieces of it; NULL: none */
 };
 
 /* Sends "VERB" or "VERB ARGUMENT". @patience_ms: for other commands that speak to the process. On
@@ -30,6 +31,10 @@ int gt_talk_send(struct gt_talk *talk, const char *verb, const char *argument, i
  * read; a process that does not read it is given up after some seconds. 0, the errno of the
  * process, -ETIMEDOUT, -ESRCH: it has ended. */
 int gt_talk_await(struct gt_talk *talk, int patience_ms);
+
+/* The same of an answer in several pieces: a piece that is full is followed by another one, by
+ * "VERB more BYTES". The caller frees talk->whole. -ENOMEM, -EMSGSIZE. */
+int gt_talk_await_all(struct gt_talk *talk, const char *verb, int patience_ms);
 
 /* Copies the value of the line "KEY value" of an answer. False: there is none. Pure. */
 bool gt_talk_value(const char *answer, const char *key, char *ret_value, size_t size);

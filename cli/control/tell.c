@@ -32,6 +32,12 @@ static int print_plainly(const struct gt_talk *talk)
 	return GT_EXIT_OK;
 }
 
+static int await(struct gt_talk *talk, const struct gt_tell *tell, int patience_ms)
+{
+	return tell->is_long ? gt_talk_await_all(talk, tell->verb, patience_ms)
+			     : gt_talk_await(talk, patience_ms);
+}
+
 int gt_tell_boxes(const struct gt_cmdline *args, struct gt_talk *talks, size_t count,
 		  const struct gt_tell *tell)
 {
@@ -41,13 +47,14 @@ int gt_tell_boxes(const struct gt_cmdline *args, struct gt_talk *talks, size_t c
 	for (size_t i = 0; i < count; i++)
 		gt_talk_send(&talks[i], tell->verb, tell->argument, BUSY_MS);
 	for (size_t i = 0; i < count; i++) {
-		if (gt_talk_await(&talks[i], patience_ms)) {
+		if (await(&talks[i], tell, patience_ms)) {
 			complain(args, talks[i].box->head.pid, talks[i].text);
 			rc = GT_EXIT_FAILED;
-			continue;
-		}
-		if (tell->print ? tell->print(&talks[i], tell->context) : print_plainly(&talks[i]))
+		} else if (tell->print ? tell->print(&talks[i], tell->context)
+				       : print_plainly(&talks[i])) {
 			rc = GT_EXIT_FAILED;
+		}
+		free(talks[i].whole);
 	}
 	return rc;
 }

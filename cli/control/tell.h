@@ -18,6 +18,7 @@ struct gt_tell {
 	/* Prints an answer; NULL: "PID: text". May return an exit status other than 0. */
 	int (*print)(const struct gt_talk *talk, void *context);
 	void *context;
+	bool is_long; /* the answer may have several pieces, and is in talk->whole */
 };
 
 /* Options that all of them have. */

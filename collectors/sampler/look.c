@@ -59,12 +59,15 @@ static const struct gt_call_record *fill(struct gt_sample_slot *slot, uint32_t f
 	return gt_sample_record_fill(slot, frames, record) ? record : NULL;
 }
 
+/* Nothing of a thread that has never called CUDA: its thread state is not known. */
 static void peek_python(const struct gt_call_view *view)
 {
 	struct gt_sample_slot *slot = &work.slot;
 
-	slot->python_count =
-		gt_python_peek(view->python, &slot->window, GT_PYTHON_DEPTH, slot->python);
+	slot->python_count = 0;
+	if (view->python)
+		slot->python_count =
+			gt_python_peek(view->python, &slot->window, GT_PYTHON_DEPTH, slot->python);
 }
 
 /* False: it has run meanwhile. */
@@ -137,26 +140,43 @@ static const struct gt_call_record *read_running(struct gt_thread *thread, uint3
 	return fill(slot, frames);
 }
 
+/* False: it runs, or cannot be read. */
+static bool look_outside(uint32_t tid, const struct gt_call_view *view, uint32_t frames,
+			 struct gt_look *ret_look)
+{
+	char text[GT_SAMPLE_TEXT];
+	uint64_t pc, sp;
+
+	for (int i = 0; i < ATTEMPTS; i++) {
+		ret_look->where = gt_sample_proc_read(tid, text, &pc, &sp);
+		if (ret_look->where != GT_SAMPLE_WAITING)
+			return false;
+		ret_look->has_call =
+			gt_sample_proc_call(text, &ret_look->system_call, &ret_look->argument);
+		if (frames && read_waiting(tid, view, text, pc, sp)) {
+			ret_look->record = fill(&work.slot, frames);
+			return true;
+		}
+	}
+	return false;
+}
+
 void gt_look_at(struct gt_thread *thread, uint32_t frames, struct gt_look *ret_look)
 {
 	uint32_t tid = __atomic_load_n(&thread->tid, __ATOMIC_RELAXED);
 	struct gt_call_view view;
-	char text[GT_SAMPLE_TEXT];
-	uint64_t pc, sp;
 
 	*ret_look = (struct gt_look){.where = GT_SAMPLE_UNKNOWN};
 	gt_call_view(thread, &view);
-	for (int i = 0; i < ATTEMPTS; i++) {
-		ret_look->where = gt_sample_proc_read(tid, text, &pc, &sp);
-		if (ret_look->where != GT_SAMPLE_WAITING)
-			break;
-		ret_look->has_call =
-			gt_sample_proc_call(text, &ret_look->system_call, &ret_look->argument);
-		if (frames && read_waiting(tid, &view, text, pc, sp)) {
-			ret_look->record = fill(&work.slot, frames);
-			return;
-		}
-	}
-	if (frames && ret_look->where == GT_SAMPLE_RUNNING)
+	if (!look_outside(tid, &view, frames, ret_look) && frames &&
+	    ret_look->where == GT_SAMPLE_RUNNING)
 		ret_look->record = read_running(thread, tid, &view, frames);
+}
+
+void gt_look_at_other(uint32_t tid, uint32_t frames, struct gt_look *ret_look)
+{
+	const struct gt_call_view none = {0};
+
+	*ret_look = (struct gt_look){.where = GT_SAMPLE_UNKNOWN};
+	look_outside(tid, &none, frames, ret_look);
 }

@@ -85,10 +85,11 @@ static bool name_file(const struct gt_hang *hang, char *ret_folder, char *ret_na
 }
 
 /* Its path, or "": it could not be written. */
-static void write_file(struct gt_hang *hang, const struct gt_json *text, char *ret_path)
+static void write_file(const struct gt_hang *hang, const char *suffix, const struct gt_json *text,
+		       char *ret_path)
 {
 	char folder[PATH_BYTES], name[PATH_BYTES];
-	struct gt_sink_options options = {.directory = folder, .name = name, .suffix = ".txt"};
+	struct gt_sink_options options = {.directory = folder, .name = name, .suffix = suffix};
 	struct gt_sink *sink;
 	size_t length;
 	int error;
@@ -103,11 +104,28 @@ static void write_file(struct gt_hang *hang, const struct gt_json *text, char *r
 		return;
 	if (!gt_sink_write(sink, 0, text->text, text->length)) {
 		gt_text_format(ret_path, PATH_BYTES, "%s", gt_sink_path(sink));
-		hang->reports++;
 		gt_sink_close(sink);
 	} else {
 		gt_sink_discard(sink);
 	}
+}
+
+/* For people, whose path is returned, and for programs. */
+static void write_files(struct gt_hang *hang, const struct gt_hang_report *report, char *ret_path)
+{
+	char path[PATH_BYTES];
+	struct gt_json text;
+
+	*ret_path = 0;
+	if (gt_json_init(&text, REPORT_BYTES))
+		return;
+	gt_hang_print_json(report, &text);
+	write_file(hang, ".jsonl", &text, path);
+	gt_json_cut(&text, 0);
+	gt_hang_print_text(report, &text);
+	write_file(hang, ".txt", &text, ret_path);
+	hang->reports += *path || *ret_path;
+	gt_json_fini(&text);
 }
 
 static void write_note(struct gt_hang *hang, const struct gt_hang_report *report)
@@ -134,17 +152,11 @@ static void report_stall(struct gt_hang *hang, uint64_t now)
 {
 	struct gt_hang_report *report;
 	char path[PATH_BYTES], idle[32];
-	struct gt_json text;
 
 	gt_outlet_open(hang->calls->join->outlet); /* its first launch may be the one that hangs */
 	report = gt_hang_collect(hang, now, false);
 	write_note(hang, report);
-	*path = 0;
-	if (!gt_json_init(&text, REPORT_BYTES)) {
-		gt_hang_print_text(report, &text);
-		write_file(hang, &text, path);
-		gt_json_fini(&text);
-	}
+	write_files(hang, report, path);
 	gt_hang_age_text(report->idle, idle, sizeof(idle));
 	gt_log_say("no progress for %s%s%s%s: %s", idle, *path ? " (see " : "", path,
 		   *path ? ")" : "", report->text);

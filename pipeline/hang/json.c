@@ -89,6 +89,19 @@ static void put_stream(const struct gt_hang_stream *stream, struct gt_json *out)
 	gt_json_raw(out, "]}", 2);
 }
 
+static void put_host(const struct gt_hang_host *host, struct gt_json *out)
+{
+	if (!host->name)
+		return;
+	gt_json_key_text(out, "host_function");
+	gt_json_char(out, '{');
+	gt_json_member_cstr(out, "call", host->name->text);
+	put_seconds(out, "seconds", host->age);
+	gt_json_member_u64(out, "thread", host->tid);
+	put_stack(out, "stack", host->stack);
+	gt_json_char(out, '}');
+}
+
 static void put_state(const struct gt_hang_thread *thread, struct gt_json *out)
 {
 	static const char *const states[] = {
@@ -132,6 +145,7 @@ void gt_hang_print_json(const struct gt_hang_report *report, struct gt_json *out
 	for (uint32_t i = 0; i < report->stream_count; i++)
 		put_stream(&report->streams[i], out);
 	gt_json_char(out, ']');
+	put_host(&report->host, out);
 	gt_json_key(out, "threads");
 	gt_json_char(out, '[');
 	for (uint32_t i = 0; i < report->thread_count; i++)

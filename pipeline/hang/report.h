@@ -18,7 +18,7 @@ struct gt_string;
 
 #define GT_HANG_STREAMS    64u
 #define GT_HANG_OPERATIONS 4u /* of a stream, the oldest ones */
-#define GT_HANG_THREADS    64u
+#define GT_HANG_THREADS    256u
 #define GT_HANG_TEXT       768u
 
 /* A launch that is not done, as far as is known. */
@@ -45,7 +45,17 @@ struct gt_hang_stream {
 	struct gt_hang_operation operations[GT_HANG_OPERATIONS];
 };
 
-/* A thread that has called CUDA, or used NVTX. */
+/* A function of the host in a stream that perhaps has not returned. */
+struct gt_hang_host {
+	const struct gt_string *name; /* of the call; NULL: there is none */
+	uint64_t handle, start;       /* of its stream; trace ns */
+	uint16_t context;
+	uint64_t age; /* ns since the call */
+	uint32_t tid;
+	const struct gt_stack *stack;
+};
+
+/* A thread of the program. */
 struct gt_hang_thread {
 	uint32_t tid;
 	const struct gt_string *name;
@@ -83,6 +93,7 @@ struct gt_hang_report {
 	uint32_t stream_count, thread_count;
 	uint32_t streams_more, threads_more; /* that there was no room for */
 	uint64_t operations;                 /* in flight */
+	struct gt_hang_host host;            /* the oldest one */
 	struct gt_hang_stream streams[GT_HANG_STREAMS];
 	struct gt_hang_thread threads[GT_HANG_THREADS];
 	enum gt_hang_verdict verdict;

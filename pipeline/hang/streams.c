@@ -103,12 +103,32 @@ static void see(void *context, const struct gt_in_flight_launch *launch)
 	insert(report, stream, launch);
 }
 
+static void find_host(struct gt_hang_report *report)
+{
+	const struct gt_calls *calls = report->hang->calls;
+	const struct gt_in_flight_host *host = gt_in_flight_oldest_host(&calls->join->flight);
+
+	if (!host || host->start > report->trace_now)
+		return;
+	report->host = (struct gt_hang_host){
+		.name = gt_calls_name(report->hang->calls, (enum gt_api_domain)host->aim.domain,
+				      host->aim.cbid),
+		.handle = host->aim.stream,
+		.start = host->start,
+		.context = host->aim.context,
+		.age = report->trace_now - host->start,
+		.tid = host->tid,
+		.stack = host->stack,
+	};
+}
+
 void gt_hang_find_streams(struct gt_hang_report *report)
 {
 	const struct gt_call_join *join = report->hang->calls->join;
 
 	if (!report->has_cupti)
 		return;
+	find_host(report);
 	gt_in_flight_each(&join->flight, join->calls, see, report);
 	for (uint32_t i = 0; i < report->stream_count; i++) {
 		struct gt_hang_stream *stream = &report->streams[i];

@@ -68,6 +68,19 @@ static void put_operation(const struct gt_hang_operation *operation, struct gt_j
 	put_stack(out, "launched from:", operation->stack);
 }
 
+static void put_host(const struct gt_hang_host *host, struct gt_json *out)
+{
+	char age[32];
+
+	if (!host->name)
+		return;
+	gt_hang_age_text(host->age, age, sizeof(age));
+	say(out,
+	    "\nthe host function of %s, launched %s ago by thread %u, has perhaps not returned\n",
+	    host->name->text, age, host->tid);
+	put_stack(out, "launched from:", host->stack);
+}
+
 static void put_streams(const struct gt_hang_report *report, struct gt_json *out)
 {
 	char name[96], age[32];
@@ -90,6 +103,7 @@ static void put_streams(const struct gt_hang_report *report, struct gt_json *out
 	}
 	if (report->streams_more)
 		say(out, "\nand more streams\n");
+	put_host(&report->host, out);
 	if (!report->flushing)
 		return;
 	gt_hang_age_text(report->flushing, age, sizeof(age));

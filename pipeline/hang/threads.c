@@ -6,9 +6,11 @@
 #include <stddef.h>
 #include <string.h>
 #include <sys/syscall.h>
+#include <unistd.h>
 
 #include "collectors/call/call.h"
 #include "collectors/sampler/look.h"
+#include "collectors/sampler/tasks.h"
 #include "collectors/unwind/unwind.h"
 #include "core/guest/clock.h"
 #include "core/intern.h"
@@ -20,6 +22,7 @@
 #include "pipeline/sources/thread_names.h"
 
 #define OUR_THREADS "gputrace-"
+#define TASKS       1024u
 
 static const struct {
 	uint32_t number;
@@ -106,45 +109,59 @@ static void describe_last(const struct gt_hang_report *report, struct gt_hang_th
 		thread->last_age = report->trace_now - last->end;
 }
 
+/* @block: NULL: it has never called CUDA. */
 static void look(const struct gt_hang_report *report, struct gt_thread *block,
 		 struct gt_hang_thread *thread)
 {
 	struct gt_call_stacks *stacks = report->hang->calls->stacks;
 	struct gt_look found;
 
-	gt_look_at(block, stacks->captured_frames, &found);
+	if (block)
+		gt_look_at(block, stacks->captured_frames, &found);
+	else
+		gt_look_at_other(thread->tid, stacks->captured_frames, &found);
 	thread->where = found.where;
 	name_system_call(&found, thread);
 	if (found.record)
 		thread->stack = gt_call_stacks_of_crash(stacks, found.record);
 }
 
-static void add(struct gt_hang_report *report, struct gt_thread *block)
+static void add(struct gt_hang_report *report, struct gt_thread *block, uint32_t tid)
 {
-	struct gt_hang_thread thread = {.tid = __atomic_load_n(&block->tid, __ATOMIC_RELAXED)};
+	struct gt_hang_thread thread = {.tid = tid};
 
-	thread.name = gt_thread_names_find(report->hang->names, thread.tid);
+	thread.name = gt_thread_names_find(report->hang->names, tid);
 	if (!strncmp(thread.name->text, OUR_THREADS, strlen(OUR_THREADS)))
 		return;
 	if (report->thread_count == GT_HANG_THREADS) {
 		report->threads_more++;
 		return;
 	}
-	describe_call(report, block, &thread);
-	describe_last(report, &thread);
+	if (block) {
+		describe_call(report, block, &thread);
+		describe_last(report, &thread);
+	}
 	look(report, block, &thread);
 	if (thread.where != GT_SAMPLE_GONE)
 		report->threads[report->thread_count++] = thread;
 }
 
-/* Inside a call first, the longest of them; then whose last call is the newest. */
+static bool is_main(const struct gt_hang_thread *thread)
+{
+	return thread->tid == (uint32_t)getpid();
+}
+
+/* Inside a call first, the longest of them; then whose last call is the newest; then the main
+ * thread. */
 static bool comes_before(const struct gt_hang_thread *a, const struct gt_hang_thread *b)
 {
 	if (!a->call != !b->call)
 		return a->call;
 	if (a->call)
 		return a->call_age > b->call_age;
-	return a->last_call && (!b->last_call || a->last_age < b->last_age);
+	if (a->last_call || b->last_call)
+		return a->last_call && (!b->last_call || a->last_age < b->last_age);
+	return is_main(a) && !is_main(b);
 }
 
 static void sort(struct gt_hang_report *report)
@@ -166,16 +183,51 @@ static bool is_inside(const struct gt_thread *block)
 	return gt_call_find_under_way(block, &call);
 }
 
-/* Those inside a call first: there may be more threads than room. */
+static bool is_live(const struct gt_thread *block)
+{
+	return atomic_load_explicit(&block->life, memory_order_acquire) == GT_THREAD_LIVE;
+}
+
+static uint32_t tid_of(const struct gt_thread *block)
+{
+	return __atomic_load_n(&block->tid, __ATOMIC_RELAXED);
+}
+
+static void add_known(struct gt_hang_report *report, bool inside)
+{
+	for (struct gt_thread *t = gt_threads_first(); t; t = t->next)
+		if (is_live(t) && is_inside(t) == inside)
+			add(report, t, tid_of(t));
+}
+
+static bool is_known(uint32_t tid)
+{
+	for (const struct gt_thread *t = gt_threads_first(); t; t = t->next)
+		if (is_live(t) && tid_of(t) == tid)
+			return true;
+	return false;
+}
+
+static void add_others(struct gt_hang_report *report)
+{
+	static uint32_t tids[TASKS];
+	uint32_t count = gt_sample_tasks(tids, TASKS), has = count < TASKS ? count : TASKS;
+
+	for (uint32_t i = 0; i < has; i++)
+		if (tids[i] != (uint32_t)getpid() && !is_known(tids[i]))
+			add(report, NULL, tids[i]);
+	report->threads_more += count - has;
+}
+
+/* Those inside a call first, and the main thread: there may be more threads than room. */
 void gt_hang_find_threads(struct gt_hang_report *report)
 {
 	gt_look_begin();
-	for (int inside = 1; inside >= 0; inside--)
-		for (struct gt_thread *t = gt_threads_first(); t; t = t->next)
-			if (atomic_load_explicit(&t->life, memory_order_acquire) ==
-				    GT_THREAD_LIVE &&
-			    is_inside(t) == inside)
-				add(report, t);
+	add_known(report, true);
+	if (!is_known((uint32_t)getpid()))
+		add(report, NULL, (uint32_t)getpid());
+	add_known(report, false);
+	add_others(report);
 	gt_look_end();
 	sort(report);
 }

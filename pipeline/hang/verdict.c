@@ -102,6 +102,29 @@ static void add_waiting(struct gt_hang_report *report)
 	add(text, report->guilty->call->text);
 }
 
+static void add_host(struct gt_hang_report *report, const char *before, const char *behind)
+{
+	const struct gt_hang_host *host = &report->host;
+	char *text = report->text;
+
+	add(text, before);
+	add(text, "the host function of ");
+	add(text, host->name->text);
+	add_age(text, ", launched ", host->age, " ago");
+	add_place(text, host->stack);
+	add(text, behind);
+}
+
+/* The stream comes to the operation when it has returned. */
+static bool is_behind_host(const struct gt_hang_report *report, const struct gt_hang_stream *stream,
+			   const struct gt_hang_operation *operation)
+{
+	const struct gt_hang_host *host = &report->host;
+
+	return host->name && stream->aimed && host->handle == stream->handle &&
+	       host->context == stream->context && host->age >= operation->age;
+}
+
 static void judge_gpu(struct gt_hang_report *report, const struct gt_hang_operation *operation,
 		      const struct gt_hang_stream *stream)
 {
@@ -118,6 +141,8 @@ static void judge_gpu(struct gt_hang_report *report, const struct gt_hang_operat
 	add(text, where);
 	add_age(text, ", launched ", operation->age, " ago");
 	add_place(text, operation->stack);
+	if (is_behind_host(report, stream, operation))
+		add_host(report, ", or it waits for ", "");
 	add_waiting(report);
 	if (report->flushing)
 		add_age(text, "; not certain: CUPTI's flush has not returned for ",
@@ -138,6 +163,8 @@ static void judge_call(struct gt_hang_report *report)
 	add_place(text, thread->call_stack ? thread->call_stack : thread->stack);
 	add(text, report->has_cupti ? "; nothing is in flight on the GPU"
 				    : "; GPU work is not recorded (hooks only)");
+	if (report->host.name && thread->call_waits)
+		add_host(report, "; ", ", has perhaps not returned");
 }
 
 static void judge_host(struct gt_hang_report *report)
@@ -149,7 +176,7 @@ static void judge_host(struct gt_hang_report *report)
 	add(text, "nobody launched anything");
 	add_age(text, " for ", report->idle, "");
 	if (!thread) {
-		add(text, ": no thread that called CUDA is left");
+		add(text, ": where its threads are is not known");
 		return;
 	}
 	add(text, ": ");

@@ -63,6 +63,12 @@ void gt_in_flight_call(struct gt_in_flight *flight, const struct gt_event *event
 	}
 	if (what->waits && what->aim.aimed)
 		note_wait(flight, event, &what->aim);
+	if (what->host_function && what->aim.aimed)
+		flight->hosts[flight->next_host++ % GT_IN_FLIGHT_HOSTS] =
+			(struct gt_in_flight_host){.aim = what->aim,
+						   .start = event->start,
+						   .tid = event->tid,
+						   .stack = event->stack};
 }
 
 static bool same_stream(const struct gt_in_flight_stream *known, const struct gt_place *place)
@@ -143,35 +149,47 @@ struct each {
 };
 
 /* Later work of the same stream is done. Of two threads the order is not known exactly. */
-static bool is_overtaken(const struct gt_in_flight *flight, const struct gt_correlate_waiting *call)
+static bool is_overtaken(const struct gt_in_flight *flight, const struct gt_correlate_aim *aim,
+			 uint64_t start, uint32_t tid)
 {
 	const struct gt_in_flight_stream *stream =
-		call->aim.aimed ? gt_in_flight_stream(flight, call->aim.context, call->aim.stream)
-				: NULL;
+		aim->aimed ? gt_in_flight_stream(flight, aim->context, aim->stream) : NULL;
 
-	if (!stream)
-		return false;
-	return call->launch->start + (stream->tid == call->launch->tid ? 0 : AT_ONCE_NS) <
-	       stream->done;
+	return stream && start + (stream->tid == tid ? 0 : AT_ONCE_NS) < stream->done;
 }
 
-static bool is_done(const struct gt_in_flight *flight, const struct gt_correlate_waiting *call)
+static bool is_done(const struct gt_in_flight *flight, const struct gt_correlate_aim *aim,
+		    uint64_t start, uint32_t tid)
 {
-	if (is_overtaken(flight, call))
+	if (is_overtaken(flight, aim, start, tid))
 		return true;
-	for (uint32_t i = 0; call->aim.aimed && i < GT_IN_FLIGHT_WAITS; i++)
-		if (covers(&flight->waits[i], call->aim.context, call->aim.stream,
-			   call->launch->tid) &&
-		    call->launch->start < flight->waits[i].before)
+	for (uint32_t i = 0; aim->aimed && i < GT_IN_FLIGHT_WAITS; i++)
+		if (covers(&flight->waits[i], aim->context, aim->stream, tid) &&
+		    start < flight->waits[i].before)
 			return true;
 	return false;
+}
+
+const struct gt_in_flight_host *gt_in_flight_oldest_host(const struct gt_in_flight *flight)
+{
+	const struct gt_in_flight_host *found = NULL;
+
+	for (uint32_t i = 0; i < GT_IN_FLIGHT_HOSTS; i++) {
+		const struct gt_in_flight_host *host = &flight->hosts[i];
+
+		if (host->start && (!found || host->start < found->start) &&
+		    !is_done(flight, &host->aim, host->start, host->tid))
+			found = host;
+	}
+	return found;
 }
 
 static void see(void *context, const struct gt_correlate_waiting *call)
 {
 	const struct each *each = context;
 
-	if (!call->launch->start || is_done(each->flight, call))
+	if (!call->launch->start ||
+	    is_done(each->flight, &call->aim, call->launch->start, call->launch->tid))
 		return;
 	each->found(each->context, &(struct gt_in_flight_launch){.launch = call->launch,
 								 .aim = call->aim,

@@ -14,10 +14,12 @@
 #include "core/schema/event.h"
 
 struct gt_call_effect;
+struct gt_stack;
 
 #define GT_IN_FLIGHT_WAITS   64u
 #define GT_IN_FLIGHT_STREAMS 256u
 #define GT_IN_FLIGHT_THREADS 256u
+#define GT_IN_FLIGHT_HOSTS   64u
 
 /* A stream whose work launched before that time is done: a call that waited has returned. */
 struct gt_in_flight_wait {
@@ -45,6 +47,14 @@ struct gt_in_flight_call {
 	uint64_t end; /* trace ns */
 };
 
+/* A function of the host in a stream (cudaLaunchHostFunc): no record tells when it is done. */
+struct gt_in_flight_host {
+	struct gt_correlate_aim aim;
+	uint64_t start; /* trace ns, of the call; 0: free */
+	uint32_t tid;
+	const struct gt_stack *stack; /* of the call; NULL: not known */
+};
+
 /* Zeroed: nothing was launched. */
 struct gt_in_flight {
 	uint64_t calls;   /* that returned, without those that only ask: --api=default */
@@ -53,6 +63,8 @@ struct gt_in_flight {
 	struct gt_in_flight_wait waits[GT_IN_FLIGHT_WAITS];
 	struct gt_in_flight_stream streams[GT_IN_FLIGHT_STREAMS];
 	struct gt_in_flight_call threads[GT_IN_FLIGHT_THREADS];
+	struct gt_in_flight_host hosts[GT_IN_FLIGHT_HOSTS]; /* the newest ones */
+	uint32_t next_host;
 };
 
 /* A launch that may not be done. */
@@ -89,5 +101,9 @@ const struct gt_in_flight_stream *gt_in_flight_stream(const struct gt_in_flight 
 /* The last call of a thread that has returned. NULL: none is known. */
 const struct gt_in_flight_call *gt_in_flight_last_call(const struct gt_in_flight *flight,
 						       uint32_t tid);
+
+/* The oldest of the newest host functions that may not be done: no later work of its stream has a
+ * record, and nobody has waited for it. NULL: there is none. */
+const struct gt_in_flight_host *gt_in_flight_oldest_host(const struct gt_in_flight *flight);
 
 #endif

@@ -50,6 +50,7 @@ struct gt_call_effect {
 	bool waits_for_all; /* ... of the whole device */
 	bool own_id;        /* its correlation id is not CUPTI's */
 	bool left_out;      /* it is not written, by a filter */
+	bool host_function; /* it put a function of the host into a stream */
 	bool is_query;      /* it only asks, as cudaEventQuery: no progress of the program */
 	struct gt_correlate_aim aim;
 };

@@ -123,6 +123,7 @@ void gt_calls_take(struct gt_calls *calls, const struct gt_call_record *record)
 		.waits_for_all = api && api->flags & GT_CUDA_WAITS_FOR_ALL && record->result == 0,
 		.own_id =
 			(record->head.flags & (GT_CALL_OWN_ID | GT_CALL_TAGGED)) == GT_CALL_OWN_ID,
+		.host_function = api && api->class == GT_CUDA_HOST_FUNC && record->result == 0,
 		.is_query = api && !(api->flags & GT_CUDA_DEFAULT),
 		.aim = aim_of(record),
 	};

@@ -12,6 +12,10 @@
  *   read      waits for a byte in a pipe
  *   busy      computes, and launches nothing
  *   work      launches and waits all the time
+ *   function  waits on a stream for a host function in it, which waits for the gate
+ *   behind    the same, with a kernel behind the function
+ *   many      as read, while 100 threads that never call CUDA wait, too
+ *   beside    as read, but a thread that has ended is the only one that has called CUDA
  *
  * Exit status 3.
  */
@@ -154,17 +158,99 @@ static void work(void)
 	} while (!gate_is_open(1));
 }
 
+static __attribute__((noinline)) void wait_in_function(void *unused)
+{
+	wait_at_gate(1);
+	__asm__ volatile("" ::: "memory");
+}
+
+static __attribute__((noinline)) void launch_function(void)
+{
+	check((int)cudaLaunchHostFunc(device.stream, wait_in_function, NULL), "cudaLaunchHostFunc");
+	__asm__ volatile("" ::: "memory");
+}
+
+static void hang_function(void)
+{
+	launch_function();
+	wait_for_stream();
+}
+
+static void hang_behind(void)
+{
+	launch_function();
+	launch_spin();
+	wait_for_stream();
+}
+
+static int never[2];
+
+static __attribute__((noinline)) void read_below(int depth)
+{
+	char byte;
+
+	if (depth)
+		read_below(depth - 1);
+	else
+		check(read(never[0], &byte, 1) != 0, "read");
+	__asm__ volatile("" ::: "memory");
+}
+
+static __attribute__((noinline)) void *idle(void *unused)
+{
+	read_below(20);
+	return unused;
+}
+
+static void hang_many(void)
+{
+	pthread_t threads[100];
+
+	check(pipe(never), "pipe");
+	for (int i = 0; i < 100; i++)
+		check(pthread_create(&threads[i], NULL, idle, NULL), "pthread_create");
+	hang_read();
+	close(never[1]);
+	for (int i = 0; i < 100; i++)
+		pthread_join(threads[i], NULL);
+}
+
+static void *use_device(void *unused)
+{
+	open_device(&device);
+	one_round(&device);
+	wait_for_stream();
+	return unused;
+}
+
+static int hang_beside(void)
+{
+	pthread_t thread;
+
+	check(pthread_create(&thread, NULL, use_device, NULL), "pthread_create");
+	pthread_join(thread, NULL);
+	hang_read();
+	check((int)cudaFree(NULL), "cudaFree"); /* the context is current here, too */
+	one_round(&device);
+	wait_for_stream();
+	puts("beside is over");
+	return 3;
+}
+
 static const struct {
 	const char *name;
 	void (*hang)(void);
 } ways[] = {{"kernel", hang_kernel},     {"first", hang_kernel},      {"later", hang_later},
 	    {"unwaited", hang_unwaited}, {"device", wait_for_device}, {"lock", hang_lock},
-	    {"read", hang_read},         {"busy", hang_busy},         {"work", work}};
+	    {"read", hang_read},         {"busy", hang_busy},         {"work", work},
+	    {"function", hang_function}, {"behind", hang_behind},     {"many", hang_many}};
 
 int main(int argc, char **argv)
 {
 	if (argc != 2)
 		return 2;
+	if (!strcmp(argv[1], "beside"))
+		return hang_beside();
 	open_device(&device);
 	open_spin();
 	if (strcmp(argv[1], "first") != 0) {

@@ -66,6 +66,9 @@ class Hang(unittest.TestCase):
         self.assertIn(path, line)
         self.assertIn(verdict[:200], line)
         ended = [event for event in self.trace.events if event["name"] == "stall ended"]
+        with open(path.removesuffix(".txt") + ".jsonl", encoding="utf-8") as file:
+            self.json, = map(json.loads, file)
+        self.assertEqual((self.json["verdict"], self.json["text"]), (note["args"]["cause"], verdict))
         self.assertEqual(len(ended), len(self.notes))
         self.assertGreater(ended[0]["ts"], note["ts"])
         return note["args"]["cause"], verdict, text
@@ -144,6 +147,40 @@ class Hang(unittest.TestCase):
                 self.assertIn("\nnothing is in flight on the GPU\n", text)
                 self.assertRegex(text, r"in no CUDA call; the last one, cudaStreamSynchronize, returned [\d.]+ m?s ago")
                 self.check_frames(text, "now:", *frames)
+
+    def test_host_function(self):
+        """No record says that it is done. The thread that runs it has never called CUDA."""
+        self.go("function", gated=True)
+        cause, verdict, text = self.report()
+        self.assertEqual(cause, "call")
+        self.assertRegex(verdict, r"never returned from cudaStreamSynchronize: .*; nothing is in flight on the GPU; the host "
+                                  r"function of cudaLaunchHostFunc, launched [\d.]+ m?s ago, at launch_function \(.*\), "
+                                  r"has perhaps not returned$")
+        self.check_frames(text, "has perhaps not returned\n      launched from:", "launch_function", "main")
+        running, = (row for row in self.json["threads"] if any("wait_in_function (" in f for f in row.get("stack", ())))
+        self.assertNotIn("last_call", running)
+        self.assertEqual(self.json["host_function"]["call"], "cudaLaunchHostFunc")
+        self.setUp()
+        self.go("behind", gated=True)
+        cause, verdict, _ = self.report()
+        self.assertEqual(cause, "gpu")
+        self.assertRegex(verdict, r"^the GPU never finished spin\(int\*\) on .*, or it waits for the host function of "
+                                  r"cudaLaunchHostFunc, launched [\d.]+ m?s ago, at launch_function .*; thread \d+ .* waits in")
+
+    def test_host_function_that_has_returned(self):
+        """Who has waited for its stream, or for work behind it, knows."""
+        self.go("kernel")
+        self.report()
+        self.assertNotIn("host_function", self.json)
+
+    def test_threads_without_cuda(self):
+        """The main thread is named if none that called CUDA is left."""
+        self.go("beside", "GPUTRACE_WATCHDOG_IDLE=1", gated=True)
+        cause, verdict, text = self.report()
+        self.assertEqual(cause, "host")
+        if "__interceptor_" not in verdict:
+            self.assertIn("is in read, called from read_byte (", verdict)
+        self.check_frames(text, "now:", "read_byte", "hang_read", "main")
 
     def test_idle_is_no_hang(self):
         """Nothing is in flight and no thread is in a call: reported only when asked for."""
@@ -278,6 +315,16 @@ class Command(unittest.TestCase):
             self.assertIn("read, called from read_byte (", found["text"])
         self.assertGreater(found["seconds_in_flush"], 0)
         self.end(running, "read")
+
+    def test_many_threads(self):
+        """A report that is longer than an answer is given in pieces."""
+        running = self.start("many")
+        found = self.ask(running, "host")
+        idle = [row for row in found["threads"] if any(frame.startswith("idle (") for frame in row.get("stack", ()))]
+        self.assertEqual(len(idle), 100)
+        self.assertNotIn("threads_more", found)
+        self.assertGreater(len(json.dumps(found)), 1 << 16)
+        self.end(running, "many")
 
     def test_several(self):
         """One that works is no hang; one that is not there is said, and the others are answered."""
