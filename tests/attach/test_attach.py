@@ -6,6 +6,7 @@ and sees nothing of it: it ends as it would have ended. Processes that cannot be
 usage: test_attach.py [TEST...]    ATTACH_ROUNDS: how often (20)"""
 
 import ctypes
+import glob
 import os
 import random
 import re
@@ -186,6 +187,29 @@ class Attach(unittest.TestCase):
         self.detach(program)
         self.finish(program)
         self.assertEqual((len(harness.traces(self.out)), len(harness.traces(other))), (1, 1))
+
+    def wakes(self, pid):
+        """How often our threads have gone to sleep so far, by name."""
+        found = {}
+        for path in glob.glob(f"/proc/{pid}/task/*/status"):
+            with open(path, encoding="utf-8") as file:
+                fields = dict(line.split(":", 1) for line in file)
+            if fields["Name"].strip().startswith("gputrace-"):
+                found[path] = (fields["Name"].strip(), int(fields["voluntary_ctxt_switches"]))
+        return found
+
+    def test_rest(self):
+        """Detached it wakes twice a second."""
+        program = self.start([BUSY])
+        self.attach(program)
+        self.detach(program)
+        time.sleep(1.5)
+        before = self.wakes(program.pid)
+        time.sleep(3)
+        after = self.wakes(program.pid)
+        self.assertTrue(before)
+        self.assertLess(sum(after[path][1] - before[path][1] for path in before), 20, (before, after))
+        self.finish(program)
 
     def test_slow_enabling(self):
         """Enabling takes long, work that is under way then has no record: the program waits for neither."""
