@@ -266,6 +266,12 @@ void gt_output_flush(struct gt_output *output, uint64_t settled)
 	}
 }
 
+/* It ends with the process. */
+static bool is_over_soon(int error)
+{
+	return error == -EMFILE || error == -ENFILE;
+}
+
 static void say_unclosed(const struct gt_output *output)
 {
 	bool has_spool = gt_spool_is_open();
@@ -273,15 +279,17 @@ static void say_unclosed(const struct gt_output *output)
 	if (!output->failed)
 		gt_log_say("%s has no ledger: it could not be closed%s", gt_output_name(),
 			   has_spool ? "; once there is room, gputrace repair adds it" : "");
-	else if (has_spool) /* else all is said */
+	else if (has_spool && !is_over_soon(output->lost.error)) /* else all is said */
 		gt_log_say("no trace in %s: once there is room, gputrace repair makes one",
 			   output->folder);
+	else if (has_spool)
+		gt_log_say("no trace in %s: gputrace repair makes one", output->folder);
 }
 
 /* Another error than these stays. */
-static bool is_lack_of_room(int error)
+static bool is_passing(int error)
 {
-	return error == -ENOSPC || error == -EDQUOT;
+	return error == -ENOSPC || error == -EDQUOT || is_over_soon(error);
 }
 
 /* What cannot be repaired, as a FIFO, is done with. */
@@ -290,7 +298,7 @@ static int close_file(struct gt_output *output, struct gt_ledger *ledger)
 	int error;
 
 	if (output->failed)
-		return is_lack_of_room(output->lost.error) ? output->lost.error : 0;
+		return is_passing(output->lost.error) ? output->lost.error : 0;
 	output->metadata->segment[GT_SEGMENT_LAST] =
 		output->metadata->segment[GT_SEGMENT_NUMBER] != 0;
 	error = output->writer->ops->close(output->writer, output->metadata, ledger);

@@ -227,6 +227,34 @@ class Asked(Base):
         self.truth = harness.Truth(self.folder)
         self.assertEqual(self.told(trace), self.did()[:len(trace.gpu)])
 
+    def test_no_file_at_the_end(self):
+        """The spool has what could not be written."""
+        def limited():
+            processes = json.loads(harness.tool("ps", "--format=json", "--control=" + self.boxes)[1])["processes"]
+            if processes:
+                most = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
+                resource.prlimit(processes[0]["PID"], resource.RLIMIT_NOFILE, (3, most))
+            return bool(processes)
+
+        for spool in ("off", self.boxes):
+            with self.subTest(spool=spool):
+                shutil.rmtree(self.out, ignore_errors=True)
+                result = harness.run([PROGRAM] + "work=5 rest-until work=4 exit=3".split(), folder=self.out,
+                                     truth=self.folder, gates=[limited],
+                                     options=[ON + "60s", "GPUTRACE_CONTROL=" + self.boxes, "GPUTRACE_SPOOL=" + spool])
+                self.assertEqual(result.status, 3)
+                self.assertIn("(too many open files)", result.said[0])
+                if spool == "off":
+                    self.assertEqual(len(result.said), 1)
+                    continue
+                self.assertIn("gputrace repair makes one", result.said[1])
+                status, output = harness.tool("repair", "--begun", "--spool=" + spool, self.folder)
+                self.assertEqual(status, 0, output)
+                path, = self.traces()
+                trace = self.read(path)
+                self.assertEqual(len(self.told(trace)), 27)
+                self.assertEqual(glob.glob(spool + "/*.spool"), [])
+
     def test_wait(self):
         """Kept from gputrace start on, and there is no stop."""
         def start_and_dump():
