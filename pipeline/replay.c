@@ -356,19 +356,42 @@ static void close_ledger(struct recovery *r)
 	count[GT_LEDGER_CORRELATION_EVICTED] = calls.evicted;
 }
 
+/* With what is in the file. */
+static struct gt_ledger with_written(const struct recovery *r, const struct gt_file *file)
+{
+	struct gt_ledger ledger = r->pipeline.ledger;
+
+	for (int i = 0; i < GT_LEDGER_KINDS_; i++)
+		ledger.count[gt_ledger_kinds[i].written] +=
+			file->written.ledger.count[gt_ledger_kinds[i].written];
+	return ledger;
+}
+
+/* A recorder that is smaller than a round gave up what was still in a ring or a buffer, and so is
+ * written now. */
+static void settle_older(struct recovery *r, struct gt_ledger *ledger)
+{
+	if (!r->kept.store)
+		return;
+	gt_ledger_settle_older(ledger);
+	for (int i = 0; i < GT_LEDGER_KINDS_; i++) {
+		enum gt_ledger_key older = gt_ledger_kinds[i].left_out[GT_LEDGER_LEFT_OUT_ - 1];
+
+		r->pipeline.ledger.count[older] = ledger->count[older];
+	}
+}
+
 /* What the dead process lost. Of a trace that is there, whoever joins the files settles it. */
 static void report_losses(struct recovery *r, struct gt_file *file)
 {
-	struct gt_ledger ledger = r->pipeline.ledger;
+	struct gt_ledger ledger = with_written(r, file);
 
 	gt_losses_add(&file->lost, &r->spooled->lost);
 	if (!file->lost.since)
 		file->lost.since = file->newest;
 	if (*gt_spool_view_header(&r->view)->trace)
 		return;
-	for (int i = 0; i < GT_LEDGER_KINDS_; i++)
-		ledger.count[gt_ledger_kinds[i].written] +=
-			file->written.ledger.count[gt_ledger_kinds[i].written];
+	settle_older(r, &ledger);
 	/* there is no other file to find it in: what left the rings before there was one is lost */
 	file->lost.early += gt_losses_add_missing(&file->lost, &ledger);
 	file->lost = gt_losses_settle(&file->lost, &ledger);

@@ -115,6 +115,7 @@ struct gt_ledger gt_join_ledger(const struct gt_ledger *session, const struct gt
 	ledger.count[GT_LEDGER_STACKS_WRITTEN] = count->stacks.used;
 	ledger.count[GT_LEDGER_NAMES_WRITTEN] = by_writer.count[GT_LEDGER_NAMES_WRITTEN];
 	ledger.count[GT_LEDGER_BYTES_WRITTEN] = 0; /* by the writer */
+	gt_ledger_settle_older(&ledger);
 	receive_all(&ledger);
 	told.killed += gt_losses_add_missing(&told, &ledger);
 	written->lost = gt_losses_settle(&told, &ledger);

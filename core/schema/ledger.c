@@ -118,3 +118,16 @@ enum gt_ledger_key gt_ledger_key_of(const struct gt_event *event)
 		return GT_LEDGER_SHADOWS_WRITTEN;
 	return keys[event->kind];
 }
+
+void gt_ledger_settle_older(struct gt_ledger *ledger)
+{
+	for (int i = 0; i < GT_LEDGER_KINDS_; i++) {
+		const struct gt_ledger_kind *kind = &gt_ledger_kinds[i];
+		uint64_t *older = &ledger->count[kind->left_out[GT_LEDGER_LEFT_OUT_ - 1]];
+		uint64_t there = gt_ledger_settled(ledger, kind);
+		uint64_t received = ledger->count[kind->received];
+		uint64_t twice = there > received ? there - received : 0;
+
+		*older -= twice < *older ? twice : *older;
+	}
+}

@@ -19,6 +19,7 @@
 #include "collectors/nvtx/record.h"
 #include "core/spool_view.h"
 #include "pipeline/ranges/ranges.h"
+#include "pipeline/recorder/recorder.h"
 #include "pipeline/sources/collector.h"
 #include "pipeline/sources/release.h"
 #include "pipeline/replay.h"
@@ -466,6 +467,32 @@ Test(recover, knows_every_count_of_a_ledger)
 		if (!is_counted_again((enum gt_ledger_key)i))
 			cr_expect_geq(count_in(text, (enum gt_ledger_key)i), 1000 + i, "%s",
 				      gt_ledger_rows[i].json);
+	free(text);
+}
+
+/* A recorder that is smaller than one round: its oldest block is gone, and what was in it still in
+ * its ring. */
+Test(recover, counts_once_what_a_small_recorder_gave_up)
+{
+	struct gt_recorder recorder = {.plan = {60000000000u, 1 << 20},
+				       .strings = template.stores.strings};
+	char *text;
+
+	if (!template_begin())
+		cr_skip("no tmpfs with enough room");
+	cr_assert_eq(gt_recorder_start(&recorder), 0);
+	gt_spooling_recorder(&template.spooling, recorder.store);
+	template_calls(1);
+	recorder.store->states[0].gone[GT_EVENT_API] = TEMPLATE_CALLS;
+	recorder.store->now =
+		gt_clock_from_monotonic(&template.clock, template.clock.first.monotonic);
+	while (gt_ring_has_before(&gt_thread_self->ring, gt_ring_end(&gt_thread_self->ring)))
+		gt_ring_pass(&gt_thread_self->ring, gt_ring_next(&gt_thread_self->ring));
+	gt_release_buffers(&template.release);
+	text = recover();
+	cr_expect_eq(count_in(text, GT_LEDGER_CALLS_WRITTEN), TEMPLATE_CALLS, "%s", text);
+	cr_expect_eq(count_in(text, GT_LEDGER_CALLS_RECEIVED), TEMPLATE_CALLS);
+	cr_expect_eq(count_in(text, GT_LEDGER_CALLS_OLDER), 0);
 	free(text);
 }
 
