@@ -136,6 +136,11 @@ void gt_turn_window_warms(struct gt_pipeline *p)
 	p->window.is_warm = true;
 }
 
+bool gt_turn_shuts_down(const struct gt_pipeline *p)
+{
+	return p->window.shuts_down;
+}
+
 bool gt_turn_window_repeats(const struct gt_pipeline *p)
 {
 	const struct gt_sink *sink = p->output.sink;
@@ -144,11 +149,21 @@ bool gt_turn_window_repeats(const struct gt_pipeline *p)
 	return gt_window_repeats(&p->window, &p->metadata) && (!sink || gt_sink_can_patch(sink));
 }
 
+static void begin_filters(struct gt_pipeline *p)
+{
+	if (!gt_filters_begin(&p->filters))
+		return;
+	p->outlet.filters = gt_capture_filter_is_set(&p->filters.asked) ? &p->filters : NULL;
+	gt_capture_filter_describe(&p->filters.asked, p->metadata.filters);
+	p->metadata.generation++;
+}
+
 void gt_turn_window_begun(struct gt_pipeline *p, uint64_t now)
 {
 	gt_spooling_range_ended(&p->spooling, 0);
 	if (p->window.is_attached)
 		gt_output_move(&p->output, gt_attached_option(gt_options[GT_CONFIG_OUTPUT].env));
+	begin_filters(p);
 	gt_window_begun(&p->window, now, &p->clock, &p->metadata);
 	gt_outlet_open(&p->outlet);      /* also for nothing: it was asked for */
 	gt_release_buffers(&p->release); /* a kill may come next: the spool knows of the window */

@@ -43,6 +43,7 @@ uint64_t gt_turn_window_holds(const struct gt_pipeline *pipeline, uint64_t now);
 void gt_turn_window_ask(struct gt_pipeline *pipeline, enum gt_window_request request);
 bool gt_turn_window_is_warm(const struct gt_pipeline *pipeline);
 void gt_turn_window_warms(struct gt_pipeline *pipeline);
+bool gt_turn_shuts_down(const struct gt_pipeline *pipeline);
 bool gt_turn_window_repeats(const struct gt_pipeline *pipeline);
 void gt_turn_window_begun(struct gt_pipeline *pipeline, uint64_t now);
 void gt_turn_window_ended(struct gt_pipeline *pipeline, uint64_t now);

@@ -76,15 +76,58 @@ static int change_voice(struct gt_pipeline *p, struct gt_reply *reply)
 	return 0;
 }
 
+static int change_max_overhead(struct gt_pipeline *p, struct gt_reply *reply)
+{
+	uint32_t max;
+
+	if (gt_governor_parse(gt_config_text(&p->config, GT_CONFIG_MAX_OVERHEAD), &max)) {
+		gt_reply_say(reply, "max-overhead takes a percentage from 0.1 to 100, or nothing: "
+				    "no maximum");
+		return -EINVAL;
+	}
+	gt_cost_set_max(&p->cost, max);
+	return 0;
+}
+
+/* Those that are applied by the drain thread. A trace says what it was filtered by. */
+static const enum gt_capture_list changeable[] = {GT_CAPTURE_KERNELS, GT_CAPTURE_RANGES,
+						  GT_CAPTURE_STREAMS, GT_CAPTURE_DEVICES};
+
+static int change_filter(struct gt_pipeline *p, struct gt_reply *reply)
+{
+	struct gt_capture_filter next = p->filters.asked;
+
+	if (p->outlet.recorder) {
+		gt_reply_say(reply, "its --flight-recorder has filtered what it keeps already");
+		return -EPERM;
+	}
+	for (size_t i = 0; i < sizeof(changeable) / sizeof(changeable[0]); i++) {
+		const char *name = gt_capture_lists[changeable[i]];
+		enum gt_option_id id = (enum gt_option_id)gt_config_find(name, strlen(name));
+
+		if (gt_capture_filter_set(&next, changeable[i], gt_config_text(&p->config, id))) {
+			gt_reply_say(reply, "%s takes patterns between commas, %d bytes at most",
+				     name, GT_CAPTURE_LIST - 1);
+			return -EINVAL;
+		}
+	}
+	p->filters.next = next;
+	p->filters.is_changed = true;
+	return 0;
+}
+
 static const struct setting {
 	enum gt_option_id option;
-	change_fn change;  /* NULL: from the next trace on */
+	change_fn change;  /* NULL: it is read then */
+	bool is_next;      /* from the next trace on */
 	const char *fixed; /* NULL: it may change */
 } settings[] = {
-#define GT_SETTING(option, function) {GT_CONFIG_##option, function, NULL},
-#define GT_FIXED(option, why)        {GT_CONFIG_##option, NULL, why},
+#define GT_SETTING(option, function) {GT_CONFIG_##option, function, false, NULL},
+#define GT_NEXT(option, function)    {GT_CONFIG_##option, function, true, NULL},
+#define GT_FIXED(option, why)        {GT_CONFIG_##option, NULL, false, why},
 #include "pipeline/settings.def"
 #undef GT_SETTING
+#undef GT_NEXT
 #undef GT_FIXED
 };
 
@@ -160,6 +203,6 @@ int gt_verb_set(struct gt_pipeline *p, const struct gt_verb_call *call)
 	if (error)
 		return error;
 	record_change(p, text);
-	gt_reply_say(call->reply, "%s%s", text, setting->change ? "" : " from the next trace on");
+	gt_reply_say(call->reply, "%s%s", text, setting->is_next ? " from the next trace on" : "");
 	return 0;
 }

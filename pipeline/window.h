@@ -25,6 +25,7 @@ struct gt_window {
 	uint32_t most;   /* windows, 0: without end */
 	enum gt_window_request request;
 	bool is_controlled; /* commands may begin and end windows */
+	bool shuts_down;    /* the program ends with the last one */
 	bool is_attached;   /* begins and ends as core/window/attached.h says, again and again */
 	bool is_warm;       /* the sources record before it begins */
 	bool ended;

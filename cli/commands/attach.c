@@ -13,6 +13,7 @@
 #include "cli/attach/target.h"
 #include "cli/attach/wish.h"
 #include "cli/cmdline.h"
+#include "cli/control/change.h"
 #include "cli/run/folder.h"
 #include "cli/run/say.h"
 #include "cli/run_options.h"
@@ -124,21 +125,6 @@ static bool write_options(struct gt_attach_box *box)
 		used += (size_t)n + 1;
 	}
 	return true;
-}
-
-/* The first option that one list has and the other has not, but for the folder and the duration;
- * the library keeps what it was given first. */
-static const char *find_change(const char *now, const char *before)
-{
-	for (const char *word = now; *word; word += strlen(word) + 1) {
-		const char *other = before;
-
-		while (*other && strcmp(other, word))
-			other += strlen(other) + 1;
-		if (!*other && strncmp(word, "GPUTRACE_OUTPUT=", 16))
-			return word;
-	}
-	return NULL;
 }
 
 /* Creates the folder, and puts it among the options. An exit status. */
@@ -283,8 +269,8 @@ static int attach(pid_t pid, const struct gt_maps *maps, struct gt_attached *att
 {
 	static char before[sizeof(attached->box.options)];
 	bool is_first = !attached->is_there || attached->box.state == GT_ATTACH_FAILED;
+	char change[WHY_BYTES - 32], why[WHY_BYTES];
 	struct gt_folder folder;
-	const char *change;
 	int rc = check(pid, maps, attached);
 
 	if (!rc)
@@ -296,15 +282,9 @@ static int attach(pid_t pid, const struct gt_maps *maps, struct gt_attached *att
 		return fail(&folder, "the options are too long");
 	if (is_first)
 		return enter(pid, maps, attached, &folder);
-	change = find_change(attached->box.options, before);
-	if (!change)
-		change = find_change(before, attached->box.options);
-	if (change) {
-		gt_say("process %d keeps the options that it was first attached with: '%s' is a "
-		       "change",
-		       (int)pid, change);
-		gt_folder_remove_empty(&folder);
-		return GT_EXIT_FAILED;
+	if (gt_change_options(pid, attached->box.options, before, change, sizeof(change))) {
+		snprintf(why, sizeof(why), "process %d: %s", (int)pid, change);
+		return fail(&folder, why);
 	}
 	return again(pid, attached, &folder);
 }

@@ -63,6 +63,18 @@ void gt_governor_init(struct gt_governor *governor, uint32_t max)
 		governor->saving[i] = ONE;
 }
 
+void gt_governor_set_max(struct gt_governor *governor, uint32_t max)
+{
+	uint32_t changes = governor->changes + (governor->level && !max);
+
+	if (!max || !governor->max)
+		gt_governor_init(governor, max);
+	governor->max = max;
+	governor->changes = changes;
+	governor->over = governor->calm = 0;
+	governor->patience = CALM_PERIODS;
+}
+
 static bool change(struct gt_governor *governor, bool lowers)
 {
 	if (lowers && governor->was_restored && governor->since < SOON &&

@@ -46,6 +46,9 @@ int gt_governor_parse(const char *text, uint32_t *ret_max);
 /* @max: 0: the level never changes. */
 void gt_governor_init(struct gt_governor *governor, uint32_t max);
 
+/* Another maximum: the level stays where it is, until the next periods tell; 0: all is recorded. */
+void gt_governor_set_max(struct gt_governor *governor, uint32_t max);
+
 /* A period is over. @is_active: there were calls; else nothing can be learned from it. Returns
  * whether the level has changed. */
 bool gt_governor_period(struct gt_governor *governor, uint32_t overhead, bool is_active);

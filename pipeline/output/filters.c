@@ -166,3 +166,15 @@ bool gt_filters_leave_out(struct gt_filters *filters, const struct gt_event *eve
 	gt_ledger_add(filters->ledger, keys[event->kind], 1);
 	return true;
 }
+
+bool gt_filters_begin(struct gt_filters *filters)
+{
+	if (!filters->is_changed)
+		return false;
+	filters->is_changed = false;
+	filters->asked = filters->next;
+	memset(&filters->kernels, 0, sizeof(filters->kernels));
+	memset(&filters->calls, 0, sizeof(filters->calls));
+	memset(&filters->ranges, 0, sizeof(filters->ranges));
+	return true;
+}

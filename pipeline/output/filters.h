@@ -38,7 +38,9 @@ struct gt_filters {
 		uint32_t device, stream;
 		const struct gt_string *name;
 	} streams[GT_FILTERS_STREAMS];
-	uint32_t stream_count; /* named so far; the oldest makes room */
+	uint32_t stream_count;         /* named so far; the oldest makes room */
+	struct gt_capture_filter next; /* of the next trace ... */
+	bool is_changed;               /* ... if it is another one */
 };
 
 /* Whether any GPU work may be left out: then a kept call tells its stack itself. */
@@ -50,6 +52,9 @@ static inline bool gt_filters_has_gpu(const struct gt_filters *filters)
 /* Whether a filter leaves the event out, which is then counted. @filters: NULL leaves out nothing.
  * Events of other kinds than calls, GPU work, ranges and marks are never left out. */
 bool gt_filters_leave_out(struct gt_filters *filters, const struct gt_event *event);
+
+/* The next trace begins. True: it is filtered otherwise than the one before. */
+bool gt_filters_begin(struct gt_filters *filters);
 
 /* Learns the names of streams. */
 void gt_filters_see(struct gt_filters *filters, const struct gt_event *event);

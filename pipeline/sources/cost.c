@@ -141,6 +141,12 @@ static void apply(uint32_t level)
 						.steps = gt_governor_steps(level)});
 }
 
+void gt_cost_set_max(struct gt_cost *cost, uint32_t max)
+{
+	gt_governor_set_max(&cost->governor, max);
+	apply(cost->governor.level);
+}
+
 /* A program without steps has periods for steps. */
 static void take_step(struct gt_cost *cost)
 {

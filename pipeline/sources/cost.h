@@ -55,6 +55,9 @@ struct gt_cost {
 	uint32_t named_steps;         /* at the end of the last one */
 };
 
+/* Another --max-overhead, in hundredths of a percent; 0: none, and all is recorded. */
+void gt_cost_set_max(struct gt_cost *cost, uint32_t max);
+
 /* The trace ends: metadata.cost. */
 void gt_cost_finish(struct gt_cost *cost);
 

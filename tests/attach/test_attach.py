@@ -249,9 +249,24 @@ class Attach(unittest.TestCase):
         self.assertRegex(said, r"is being recorded already, into /\S+$")
         self.detach(program)
         self.assertIn("is not being recorded", self.detach(program))
-        status, said = gputrace("attach", "--output=" + self.out, "--stacks=off", str(program.pid))
+        status, said = gputrace("attach", "--output=" + self.out, "--graphs=off", str(program.pid))
         self.assertEqual(status, 1)
-        self.assertRegex(said, "keeps the options that it was first attached with: 'GPUTRACE_STACKS=off'")
+        self.assertIn("--graphs cannot change in a running process: CUPTI is set up by it", said)
+        self.finish(program)
+
+    def test_other_options(self):
+        """What gputrace set can change, another attachment can; what it does not name is as by default."""
+        program, seen = self.start([BUSY]), set()
+        for number, options in enumerate(((), ("--stacks=off", "--kernels=!*"), ("--details=few",))):
+            self.attach(program, *options)
+            time.sleep(0.5)
+            self.detach(program)
+            path, = set(harness.traces(self.out)) - seen
+            seen.add(path)
+            trace = self.read(path)
+            self.assertEqual(any("stack" in event["args"] for event in trace.calls), number != 1)
+            self.assertEqual(trace.ledger["kernels_filtered"] > 0, number == 1)
+            self.assertEqual("details=few" in trace.root["metadata"]["options"], number == 2)
         self.finish(program)
 
     def test_prepared(self):

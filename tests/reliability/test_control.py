@@ -497,6 +497,28 @@ class Windows(Base):
         self.assertTrue(any("stack" in call["args"] for call in second.calls))
         self.assertIn("details=few", second.root["metadata"]["options"])
 
+    def test_set_filters(self):
+        """Of the next trace, which says so and counts what they leave out."""
+        run = self.launch("one")
+        self.assertTrue(self.recorded(run))
+        self.assertIn("kernels=!* from the next trace on", self.good("set", "kernels=!*", "all"))
+        self.good("stop", "all")
+        self.good("start", "all")
+        self.assertTrue(harness.gate.wait_for(lambda: self.good("flush", "all") and any(
+            '"cat": "gpu_mem' in text for text in harness.gate.texts(run.out) if "kernels=!*" in text)))
+        self.good("set", "kernels=", "all")
+        self.good("stop", "all")
+        self.good("start", "all")
+        self.assertTrue(harness.gate.wait_for(lambda: self.good("flush", "all") and sum(
+            '"cat": "kernel"' in text for text in harness.gate.texts(run.out)) == 2))
+        self.end(run)
+        traces = [harness.trace_file.Trace(path) for path in sorted(harness.traces(run.out), key=started)]
+        for trace, kept in zip(traces, (True, False, True)):
+            self.assertEqual(harness.tool("verify", "--strict", trace.path)[0], 0)
+            self.assertEqual(any(event["cat"] == "kernel" for event in trace.gpu), kept)
+            self.assertEqual(trace.ledger["kernels_filtered"] == 0, kept)
+            self.assertEqual(trace.root["metadata"].get("filters"), None if kept else "kernels=!*")
+
     def test_set_the_rate_of_samples(self):
         self.launch("one", "GPUTRACE_SAMPLE_CPU=100")
         self.good("set", "sample-cpu=10", "all")
@@ -509,6 +531,8 @@ class Windows(Base):
         self.launch("one", "GPUTRACE_STACKS=off")
         for setting, why in (("output=/tmp", "one folder"), ("ring-size=1M", "memory is laid out by it"),
                              ("graphs=off", "CUPTI is set up by it"), ("level=full", "read when the process starts"),
+                             ("calls=x", "a table that is made then"), ("kernels=a,,b", "patterns between commas"),
+                             ("max-overhead=101%", "percentage from 0.1 to 100"),
                              ("sample-cpu=10", "started without --sample-cpu"), ("stacks=full", "started with --stacks=off")):
             status, output = self.tell("set", setting, "all")
             self.assertEqual((status, output.count("\n")), (1, 1), output)

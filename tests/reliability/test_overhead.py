@@ -6,6 +6,7 @@ recording of a program that only launches: everything is lowered, whatever the m
 import collections
 import os
 import re
+import shutil
 import signal
 import subprocess
 import tempfile
@@ -83,6 +84,33 @@ class Overhead(unittest.TestCase):
         trace = self.read("--strict")
         self.check_books(trace)
         self.assertEqual(len(self.notes(trace)), 9)
+
+    @unittest.skipUnless(harness.has_shm(), "no /dev/shm")
+    def test_restored(self):
+        """When there is room, one level after the other."""
+        boxes = tempfile.mkdtemp(prefix="gt-overhead-", dir="/dev/shm")
+        self.addCleanup(shutil.rmtree, boxes)
+
+        def lowered():
+            return self.lowered() and harness.tool("set", "--control=" + boxes, "max-overhead=100", "all")[0] == 0
+
+        def restored():
+            return harness.gate.count(self.out, "recorded again: " + LEVELS[0]) > 0
+
+        words = [PROGRAM, "work-until", "work-until", "work=5"]
+        done = harness.run(words, truth=self.folder, folder=self.out, gates=[lowered, restored],
+                           options=LOW + ("GPUTRACE_CONTROL=" + boxes,))
+        self.assertEqual((done.status, done.said), (3, []))
+        self.truth = harness.Truth(self.folder)
+        trace = self.read("--strict")
+        self.check_books(trace)
+        notes = self.notes(trace)
+        at = [note.endswith("recorded again: " + LEVELS[-1]) for note in notes].index(True)
+        self.assertEqual([note.split(": ")[-1] for note in notes[:at]], LEVELS)
+        self.assertEqual([note.split(": ")[-2:] for note in notes[at:]],
+                         [["recorded again", level] for level in reversed(LEVELS)])
+        last = max(trace.calls, key=trace.start)
+        self.assertIn("stack", last["args"])
 
     def test_kill(self):
         """The count of what was left out survives."""
