@@ -6,7 +6,10 @@ and without it: interleaved runs, medians.
     tests/bench/overhead.py BUILD [RUNS]
 
 The program does a fixed amount of work (overhead_loop.c). Without CUPTI the difference is the tracer alone; with
-it, CUPTI's own cost is in the difference and not in the figure, so the base is a run with CUPTI alone (bench/floor.c)."""
+it, CUPTI's own cost is in the difference and not in the figure, so the base is a run with CUPTI alone (bench/floor.c). The
+threads of the simulated CUPTI use more processor time than the tracer, and differently each time: row "threads" compares only
+the program's launching threads, and takes the tracer's own threads by the kernel's clock; row "null" is a second run of the base
+in place of the traced one: what the machine makes of no difference."""
 
 import glob
 import json
@@ -37,7 +40,7 @@ WORKLOADS = [
 
 
 def run(words, traced, *options):
-    """Processor time and elapsed time of a run, and its trace's ledger, or None."""
+    """Processor time of a run, of its launching threads, and elapsed time; and its trace's ledger, or None."""
     with tempfile.TemporaryDirectory() as folder:
         command = [SOURCE + "/scripts/simcuda", "env"]
         if traced == "floor":
@@ -45,14 +48,14 @@ def run(words, traced, *options):
         elif traced:
             command += ["LD_PRELOAD=" + LIBRARY, "GPUTRACE_OUTPUT=" + folder, *options]
         before, began = resource.getrusage(resource.RUSAGE_CHILDREN), time.monotonic()
-        subprocess.run(command + [PROGRAM] + [str(word) for word in words], check=True)
+        done = subprocess.run(command + [PROGRAM] + [str(word) for word in words], check=True, stdout=subprocess.PIPE)
         elapsed, after = time.monotonic() - began, resource.getrusage(resource.RUSAGE_CHILDREN)
         used = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
         ledger = None
         for path in glob.glob(folder + "/*.json"):
             with open(path, encoding="utf-8") as file:
                 ledger = json.load(file)["ledger"]
-        return used, elapsed, ledger
+        return used, int(done.stdout) / 1e9, elapsed, ledger
 
 
 def figure(ledger):
@@ -61,22 +64,32 @@ def figure(ledger):
     return 100 * tracer / max(ledger["cost_process_ns"] - tracer, ledger["cost_elapsed_ns"])
 
 
+def row(name, mode, bases, outside, inside):
+    quarters = statistics.quantiles(outside, n=4)
+    told, found = statistics.median(inside), statistics.median(outside)
+    print(f"| {name} | {mode} | {statistics.median(bases):.2f} | {found:.2f} | {quarters[0]:.2f} to {quarters[2]:.2f} "
+          f"| {told:.2f} | {told - found:+.2f} |", flush=True)
+
+
 def main():
     print("| program | mode | base, s | outside, % | spread | the tracer's figure, % | difference |")
     print("| --- | --- | --- | --- | --- | --- | --- |")
     for name, *words in WORKLOADS:
         for mode, base, option in (("hooks", False, "GPUTRACE_MODE=hooks"), ("cupti", "floor", "GPUTRACE_MODE=auto")):
-            outside, inside, bases = [], [], []
+            outside, inside, bases, of_threads, null = [], [], [], [], []
             for _ in range(RUNS):
-                cpu, elapsed, _ = run(words, base)
-                traced, _, ledger = run(words, True, option)
-                outside.append(100 * (traced - cpu) / max(cpu, elapsed))
+                cpu, threads, elapsed, _ = run(words, base)
+                again = run(words, base)
+                traced, traced_threads, _, ledger = run(words, True, option)
+                whole = max(cpu, elapsed)
+                outside.append(100 * (traced - cpu) / whole)
+                of_threads.append(100 * (traced_threads - threads + ledger["cost_own_ns"] / 1e9) / whole)
+                null.append(100 * (again[0] - cpu) / whole)
                 inside.append(figure(ledger))
                 bases.append(cpu)
-            quarters = statistics.quantiles(outside, n=4)
-            print(f"| {name} | {mode} | {statistics.median(bases):.2f} | {statistics.median(outside):.2f} "
-                  f"| {quarters[0]:.2f} to {quarters[2]:.2f} | {statistics.median(inside):.2f} "
-                  f"| {statistics.median(inside) - statistics.median(outside):+.2f} |", flush=True)
+            row(name, mode, bases, outside, inside)
+            row(name, mode + ", threads", bases, of_threads, inside)
+            row(name, mode + ", null", bases, null, [0])
 
 
 if __name__ == "__main__":
