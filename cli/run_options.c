@@ -60,8 +60,10 @@ static bool fits_plan(enum gt_option_id id, const char *value, char *ret_wrong, 
 		enum gt_option_id option;
 		const char *takes;
 	} rows[] = {
-		{GT_CONFIG_CAPTURE_RANGE, "cudaProfilerApi, nvtx:NAME[@DOMAIN] or python:FUNCTION"},
-		{GT_CONFIG_CAPTURE_RANGE_END, "stop, none, repeat or repeat:N"},
+		{GT_CONFIG_CAPTURE_RANGE,
+		 "cudaProfilerApi, nvtx:NAME[@DOMAIN], python:FUNCTION or cudaGraphLaunch[:N]"},
+		{GT_CONFIG_CAPTURE_RANGE_END,
+		 "stop, none, repeat, repeat:N, stop-shutdown or repeat-shutdown:N"},
 		{GT_CONFIG_SCHEDULE,
 		 "SKIP_FIRST,WAIT,WARMUP,ACTIVE[,REPEAT] with ACTIVE from 1 on"},
 	};

@@ -11,6 +11,7 @@
 #include <signal.h>
 #include <stdatomic.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "collectors/call/call.h"
 #include "collectors/trigger/trigger.h"
@@ -19,6 +20,7 @@
 #include "core/guest/forkguard.h"
 #include "core/guest/futex.h"
 #include "core/guest/log.h"
+#include "core/guest/seccomp.h"
 #include "core/guest/write_signals.h"
 #include "core/identity.h"
 #include "core/window/attached.h"
@@ -324,6 +326,18 @@ static void part_with_sources(void)
 	gt_attached_rests();
 }
 
+/* --capture-range-end=stop-shutdown, as it was asked to. */
+static void shut_down(void)
+{
+	if (!gt_seccomp_permits_now(GT_SYS_kill)) {
+		gt_log_say("the program has a seccomp filter: it is not ended "
+			   "(--capture-range-end)");
+		return;
+	}
+	gt_log_say("the last range is recorded: the program gets SIGTERM (--capture-range-end)");
+	kill(getpid(), SIGTERM);
+}
+
 /* The file is closed, and the sources rest until the next window. False: the exiting thread has
  * taken over. */
 static bool pause_window(struct gt_pipeline *p)
@@ -340,6 +354,8 @@ static bool pause_window(struct gt_pipeline *p)
 	let_go();
 	if (gt_turn_is_attached(p))
 		part_with_sources();
+	if (gt_turn_shuts_down(p) && gt_trigger_is_over())
+		shut_down();
 	return true;
 }
 
@@ -358,6 +374,8 @@ static bool end_window(struct gt_pipeline *p)
 	finish(p);
 	gt_collectors_release(drain.collectors);
 	atomic_store(&drain.is_over, true);
+	if (gt_turn_shuts_down(p))
+		shut_down();
 	return true;
 }
 

@@ -61,10 +61,11 @@ static void make_plan(const struct gt_config *config, struct gt_capture_plan *re
 		const char *takes;
 	} rows[] = {
 		{GT_CONFIG_CAPTURE_RANGE,
-		 "it takes cudaProfilerApi, nvtx:NAME[@DOMAIN] or python:FUNCTION; all is "
-		 "recorded"},
+		 "it takes cudaProfilerApi, nvtx:NAME[@DOMAIN], python:FUNCTION or "
+		 "cudaGraphLaunch[:N]; all is recorded"},
 		{GT_CONFIG_CAPTURE_RANGE_END,
-		 "it takes stop, none, repeat or repeat:N; the first range is recorded"},
+		 "it takes stop, none, repeat, repeat:N, stop-shutdown or repeat-shutdown:N; the "
+		 "first range is recorded"},
 		{GT_CONFIG_SCHEDULE,
 		 "it takes SKIP_FIRST,WAIT,WARMUP,ACTIVE[,REPEAT]; there is no schedule"},
 	};
@@ -161,6 +162,7 @@ void gt_window_plan(struct gt_window *window, const struct gt_config *config, ui
 		begin = UINT64_MAX;
 	window->length = (uint64_t)gt_config_number(config, GT_CONFIG_DURATION);
 	window->most = most_windows(window, &plan);
+	window->shuts_down = gt_window_is_of_ranges() && plan.shuts_down;
 	metadata->window_number = waits || (gt_window_is_of_ranges() && window->most != 1);
 	if (begin > now->monotonic) {
 		window->begin = begin;

@@ -67,6 +67,8 @@ static void record_first(uint32_t cbid, uint64_t start, cudaError_t result)
 		if ((flags)&GT_CUDA_PROFILER)                                                      \
 			gt_trigger_call(GT_API_RUNTIME, cbid);                                     \
 		if (gt_session_hooks_record()) {                                                   \
+			if (GT_CUDA_##class == GT_CUDA_GRAPH_LAUNCH)                               \
+				gt_trigger_graph(GT_API_RUNTIME);                                  \
 			gt_call_enter(GT_API_RUNTIME, cbid, 0);                                    \
 			result = real GT_CUDA_ARGS_##signature;                                    \
 			gt_call_exit(GT_API_RUNTIME, cbid, result);                                \

@@ -64,6 +64,19 @@ static void add_blocks(const struct gt_config *config, struct gt_cuda_set *set)
 				gt_cuda_set_add(set, (enum gt_api_domain)domain, cbid);
 }
 
+/* The launches of graphs, if they are the ranges of --capture-range. */
+static void add_launches(struct gt_cuda_set *wanted)
+{
+	for (enum gt_api_domain domain = 0; domain < GT_API_DOMAIN_COUNT_; domain++)
+		for (uint32_t cbid = 0; cbid < gt_cuda_api_end(domain); cbid++) {
+			const struct gt_cuda_api *api = gt_cuda_api_find(domain, cbid);
+
+			if (api && api->class == GT_CUDA_GRAPH_LAUNCH &&
+			    gt_trigger_kind == GT_CAPTURE_GRAPHS)
+				gt_cuda_set_add(wanted, domain, cbid);
+		}
+}
+
 /* Only the selected calls (REQ-53): each enabled call costs the application two callbacks. */
 static void enable_callbacks(const struct gt_config *config)
 {
@@ -86,6 +99,7 @@ static void enable_callbacks(const struct gt_config *config)
 	if (flags)
 		gt_cupti_newer_calls(flags == GT_CUDA_KNOWN, &wanted);
 	add_blocks(config, &wanted);
+	add_launches(&wanted);
 	atomic_store(&gt_cupti.records_retains,
 		     gt_cuda_set_has(&wanted, GT_API_DRIVER, GT_CUPTI_RETAIN));
 	enable_callback(CUPTI_CB_DOMAIN_DRIVER_API, GT_CUPTI_RETAIN);

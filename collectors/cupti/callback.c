@@ -50,11 +50,13 @@ static void prepare(enum gt_api_domain domain, uint32_t cbid, const CUpti_Callba
 {
 	const struct gt_cuda_api *api = gt_cuda_api_find(domain, cbid);
 
-	if (!api || !(api->flags & (GT_CUDA_FLUSH_BEFORE | GT_CUDA_PROFILER)))
+	if (!api)
 		return;
+	if (api->class == GT_CUDA_GRAPH_LAUNCH)
+		gt_trigger_graph(domain);
 	if (api->flags & GT_CUDA_FLUSH_BEFORE)
 		flush_before(domain, cbid, data);
-	else
+	else if (api->flags & GT_CUDA_PROFILER)
 		gt_trigger_call(domain, cbid);
 }
 

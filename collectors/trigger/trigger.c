@@ -25,8 +25,10 @@ static _Atomic uint64_t steps;   /* that have begun */
 static _Atomic uint32_t windows; /* that are over */
 static _Atomic bool profiled;    /* between Start and Stop */
 static _Atomic uint64_t ended;
-static _Atomic bool is_over; /* no window follows */
-static _Atomic bool in_vain; /* a thread has waited its time: no other one does */
+static _Atomic uint64_t launches; /* of graphs */
+static _Atomic uint32_t launcher; /* enum gt_api_domain + 1 of those that count; 0: none yet */
+static _Atomic bool is_over;      /* no window follows */
+static _Atomic bool in_vain;      /* a thread has waited its time: no other one does */
 
 void gt_trigger_arm(const struct gt_capture_plan *asked)
 {
@@ -49,6 +51,7 @@ void gt_trigger_forked(void)
 	atomic_store(&steps, 0);
 	atomic_store(&windows, 0);
 	atomic_store(&profiled, false);
+	atomic_store(&launches, 0);
 	is_over = in_vain = false;
 	if (gt_trigger_kind != GT_CAPTURE_ALL)
 		atomic_store(&state, GT_TRIGGER_WAITS);
@@ -184,6 +187,24 @@ void gt_trigger_call(enum gt_api_domain domain, uint32_t cbid)
 	}
 }
 
+/* What launches them ends the range before, too: there is no end of a call to wait for. */
+void gt_trigger_graph(enum gt_api_domain domain)
+{
+	uint32_t none = 0, ours = (uint32_t)domain + 1;
+	uint64_t before;
+
+	if (gt_trigger_kind != GT_CAPTURE_GRAPHS)
+		return;
+	if (!atomic_compare_exchange_strong(&launcher, &none, ours) && none != ours)
+		return;
+	before = atomic_fetch_add(&launches, 1);
+	if (before % plan.range.launches)
+		return;
+	if (before)
+		gt_trigger_leave();
+	gt_trigger_enter();
+}
+
 bool gt_trigger_is_named(const char *name, size_t length, const char *domain)
 {
 	return gt_capture_range_has(&plan.range, name, length, domain);
@@ -209,6 +230,11 @@ void gt_trigger_again(void)
 	if (atomic_load(&open))
 		ask();
 	gt_futex_wake(&state);
+}
+
+bool gt_trigger_is_over(void)
+{
+	return atomic_load(&is_over);
 }
 
 void gt_trigger_disarm(void)

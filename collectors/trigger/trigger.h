@@ -55,6 +55,10 @@ void gt_trigger_leave(void);
 /* A call of CUDA begins that starts or stops the profiler, or none of these. */
 void gt_trigger_call(enum gt_api_domain domain, uint32_t cbid);
 
+/* A call begins that launches a graph. The runtime's has the driver's inside it: those of the API
+ * count that is used first. */
+void gt_trigger_graph(enum gt_api_domain domain);
+
 /* Whether NVTX ranges with this name, in the domain of this name (empty: the default one), are
  * asked for. */
 bool gt_trigger_is_named(const char *name, size_t length, const char *domain);
@@ -69,6 +73,9 @@ void gt_trigger_begun(void);
 
 /* The window is over and its file closed; another one may follow. */
 void gt_trigger_again(void);
+
+/* The last window has ended. */
+bool gt_trigger_is_over(void);
 
 /* Nothing will be recorded any more: no thread waits. */
 void gt_trigger_disarm(void);

@@ -8,6 +8,7 @@
 #define MOST      1000000u /* steps, windows */
 #define FIELDS    5u
 #define NO_REPEAT (FIELDS - 1)
+#define SHUTDOWN  "-shutdown"
 
 /* A decimal number up to MOST. Returns its end; NULL: there is none. */
 static const char *take_number(const char *text, uint32_t *ret_number)
@@ -28,11 +29,11 @@ static const char *take_number(const char *text, uint32_t *ret_number)
 int gt_capture_end_parse(const char *text, bool *ret_ends, uint32_t *ret_windows)
 {
 	static const char repeat[] = "repeat";
-	const size_t length = sizeof(repeat) - 1;
+	const size_t length = sizeof(repeat) - 1, shutdown = strlen(SHUTDOWN);
 
 	*ret_ends = true;
 	*ret_windows = 1;
-	if (!*text || !strcmp(text, "stop"))
+	if (!*text || !strcmp(text, "stop") || !strcmp(text, "stop" SHUTDOWN))
 		return 0;
 	if (!strcmp(text, "none")) {
 		*ret_ends = false;
@@ -43,6 +44,8 @@ int gt_capture_end_parse(const char *text, bool *ret_ends, uint32_t *ret_windows
 	*ret_windows = 0;
 	if (!text[length])
 		return 0;
+	if (!strncmp(text + length, SHUTDOWN ":", shutdown + 1))
+		text += shutdown;
 	text = text[length] == ':' ? take_number(text + length + 1, ret_windows) : NULL;
 	if (text && !*text && *ret_windows)
 		return 0;
@@ -82,6 +85,7 @@ void gt_capture_plan_make(const char *range, const char *end, const char *schedu
 		*ret_wrong = 2;
 	if (gt_capture_end_parse(end ? end : "", &plan->ends, &plan->windows))
 		*ret_wrong = 1;
+	plan->shuts_down = *ret_wrong != 1 && end && strstr(end, SHUTDOWN);
 	if (plan->schedule.active) {
 		plan->ends = true;
 		plan->windows = plan->schedule.repeat;

@@ -32,6 +32,7 @@ struct gt_capture_plan {
 	struct gt_capture_schedule schedule;
 	bool ends;        /* a window ends with its range */
 	uint32_t windows; /* how many there may be, 0: without end */
+	bool shuts_down;  /* the program ends with the last one */
 };
 
 /* The texts of the options; NULL is as empty. What is wrong is left out, and its index, 0 to 2, set
@@ -39,7 +40,7 @@ struct gt_capture_plan {
 void gt_capture_plan_make(const char *range, const char *end, const char *schedule,
 			  struct gt_capture_plan *ret_plan, int *ret_wrong);
 
-/* Each alone. -EINVAL. */
+/* Each alone. -EINVAL. _end: of *_shutdown, too, but for that. */
 int gt_capture_end_parse(const char *text, bool *ret_ends, uint32_t *ret_windows);
 int gt_capture_schedule_parse(const char *text, struct gt_capture_schedule *ret_schedule);
 

@@ -7,6 +7,8 @@
  *   nvtx:NAME@DOMAIN       the same in a domain; NAME@*: in any
  *   python:FUNCTION        calls of such functions, by qualified name, with the module's or
  * without: share/python makes ranges of them, in a domain of their own
+ *   cudaGraphLaunch:N      N launches of graphs, from the beginning of the first one to that of the
+ * next one behind them; N may be left out: 1
  *
  * NAME, DOMAIN and FUNCTION may have * and ?. Any thread; no allocation, no locale.
  */
@@ -25,15 +27,22 @@
 /* The domain of share/python/_gputrace/functions.py. */
 #define GT_CAPTURE_PYTHON_DOMAIN "Python"
 #define GT_CAPTURE_PYTHON        "python:"
+#define GT_CAPTURE_LAUNCHES      1000000u
 
 /* What is recorded. */
-enum gt_capture_range_kind { GT_CAPTURE_ALL, GT_CAPTURE_PROFILER, GT_CAPTURE_NVTX };
+enum gt_capture_range_kind {
+	GT_CAPTURE_ALL,
+	GT_CAPTURE_PROFILER,
+	GT_CAPTURE_NVTX,
+	GT_CAPTURE_GRAPHS
+};
 
 /* A range that is asked for. */
 struct gt_capture_range {
 	enum gt_capture_range_kind kind;
 	char name[GT_CAPTURE_RANGE_NAME];
 	char domain[GT_CAPTURE_RANGE_NAME]; /* empty: the default one */
+	uint32_t launches;                  /* of graphs, that make one */
 	bool is_function; /* the name may also match behind a dot of what has it */
 };
 
@@ -61,10 +70,29 @@ static inline int gt_capture_range_parse_function(const char *name,
 	return 0;
 }
 
+/* @text: behind "cudaGraphLaunch". As _parse. */
+static inline int gt_capture_range_parse_graphs(const char *text,
+						struct gt_capture_range *ret_range)
+{
+	uint32_t launches = 0;
+
+	if (!*text)
+		launches = 1;
+	else if (*text++ != ':' || *text == '0')
+		return -EINVAL;
+	for (; *text >= '0' && *text <= '9' && launches <= GT_CAPTURE_LAUNCHES; text++)
+		launches = launches * 10 + (uint32_t)(*text - '0');
+	if (*text || !launches || launches > GT_CAPTURE_LAUNCHES)
+		return -EINVAL;
+	ret_range->launches = launches;
+	ret_range->kind = GT_CAPTURE_GRAPHS;
+	return 0;
+}
+
 /* @text: the value of the option, empty: all is recorded. -EINVAL: none of these; -ENAMETOOLONG. */
 static inline int gt_capture_range_parse(const char *text, struct gt_capture_range *ret_range)
 {
-	static const char nvtx[] = "nvtx:";
+	static const char nvtx[] = "nvtx:", graphs[] = "cudaGraphLaunch";
 	const char *name, *at;
 	int rc;
 
@@ -75,6 +103,8 @@ static inline int gt_capture_range_parse(const char *text, struct gt_capture_ran
 		ret_range->kind = GT_CAPTURE_PROFILER;
 		return 0;
 	}
+	if (!strncmp(text, graphs, sizeof(graphs) - 1))
+		return gt_capture_range_parse_graphs(text + sizeof(graphs) - 1, ret_range);
 	if (!strncmp(text, GT_CAPTURE_PYTHON, strlen(GT_CAPTURE_PYTHON)))
 		return gt_capture_range_parse_function(text + strlen(GT_CAPTURE_PYTHON), ret_range);
 	if (strncmp(text, nvtx, sizeof(nvtx) - 1) != 0)

@@ -175,7 +175,7 @@ class Ranges(Base):
                 done = subprocess.run([gputrace, "run", "--capture-range=" + value, "echo", "ran"], capture_output=True,
                                       text=True, timeout=60, check=False, env=harness.environment())
                 self.assertEqual((done.returncode, done.stdout), (2, ""))
-                self.assertIn("it takes cudaProfilerApi, nvtx:NAME[@DOMAIN] or python:FUNCTION", done.stderr)
+                self.assertIn("it takes cudaProfilerApi, nvtx:NAME[@DOMAIN], python:FUNCTION or cudaGraphLaunch[:N]", done.stderr)
         with tempfile.TemporaryDirectory() as folder:
             done = subprocess.run([simcuda, gputrace, "run", "--output=" + folder + "/out", "--capture-range=" + API,
                                    PROGRAM, "work=20"], capture_output=True, text=True, timeout=300, check=False,
@@ -265,6 +265,34 @@ class Windows(Base):
                               REPEAT, "GPUTRACE_DURATION=700ms")
         self.check(traces[0], 0, 3)
         self.check(traces[1], 7, 4)
+
+    def test_launches_of_graphs(self):
+        """N of them are a range, from the first one to the one behind them; with and without CUPTI."""
+        for cupti in "130000", "18":
+            traces = self.windows("cudaGraphLaunch:2", "graph work=2 replay=5 work=1", REPEAT, cupti=cupti)
+            self.assertEqual([len(trace.gpu) for trace in traces], [6, 6, 3 + 3])
+            for trace in traces:
+                self.assertEqual(trace.ledger["gpu_ops_without_call"], 0)
+        path, = self.run_both("cudaGraphLaunch:2", "graph work=2 replay=5 work=1", "GPUTRACE_MODE=hooks")
+        launches = [call for call in self.read(path, False).calls if call["name"] == "cudaGraphLaunch"]
+        self.assertEqual(len(launches), 2)
+        path, = self.run_both("cudaGraphLaunch", "graph replay=3", "GPUTRACE_API=none")
+        self.assertEqual(len(self.read(path, False).gpu), 3)
+        path, = self.run_both("cudaGraphLaunch:2", "graph replay=12", "GPUTRACE_SCHEDULE=1,1,0,2,1")
+        self.assertEqual(len(self.read(path).gpu), 12)
+
+    def test_shutdown(self):
+        """The program gets SIGTERM behind the last window."""
+        for end, count in ("stop-shutdown", 1), ("repeat-shutdown:2", 2):
+            with tempfile.TemporaryDirectory() as folder:
+                out = os.path.join(folder, "out")
+                result = harness.run([PROGRAM] + "Start work=3 Stop work=2 Start work=3 Stop rest=60000".split(), folder=out,
+                                     options=("GPUTRACE_CAPTURE_RANGE=" + API, "GPUTRACE_CAPTURE_RANGE_END=" + end))
+                self.assertEqual(result.status, -signal.SIGTERM)
+                self.assertEqual(len(result.said), 1)
+                self.assertIn("the program gets SIGTERM", result.said[0])
+                traces = [self.read(path) for path in harness.traces(out)]
+                self.assertEqual([len(trace.gpu) for trace in traces], [9] * count)
 
     def test_schedule(self):
         """Skip one step; rest, warm up, record two; twice."""

@@ -24,6 +24,17 @@ Test(capture_range, kinds)
 	cr_assert_eq(parse("nvtx:me@here@lib", &range), 0);
 	cr_assert_str_eq(range.name, "me@here", "the last @ counts");
 	cr_assert_str_eq(range.domain, "lib");
+	cr_assert_eq(parse("cudaGraphLaunch", &range), 0);
+	cr_assert_eq(range.kind, GT_CAPTURE_GRAPHS);
+	cr_assert_eq(range.launches, 1);
+	cr_assert_eq(parse("cudaGraphLaunch:1000000", &range), 0);
+	cr_assert_eq(range.launches, 1000000);
+	cr_assert_eq(parse("cudaGraphLaunch:0", &range), -EINVAL);
+	cr_assert_eq(parse("cudaGraphLaunch:1000001", &range), -EINVAL);
+	cr_assert_eq(parse("cudaGraphLaunch:99999999999", &range), -EINVAL);
+	cr_assert_eq(parse("cudaGraphLaunch:", &range), -EINVAL);
+	cr_assert_eq(parse("cudaGraphLaunchX", &range), -EINVAL);
+	cr_assert_eq(parse("cudaGraphLaunch:2x", &range), -EINVAL);
 }
 
 static bool has(const struct gt_capture_range *range, const char *name, const char *domain)
@@ -110,6 +121,12 @@ Test(capture_range, ends)
 	cr_assert_eq(windows, 0);
 	cr_assert_eq(end_of("repeat:12", &windows), true);
 	cr_assert_eq(windows, 12);
+	cr_assert_eq(end_of("stop-shutdown", &windows), true);
+	cr_assert_eq(windows, 1);
+	cr_assert_eq(end_of("repeat-shutdown:3", &windows), true);
+	cr_assert_eq(windows, 3);
+	cr_assert_eq(end_of("repeat-shutdown", &windows), -EINVAL);
+	cr_assert_eq(end_of("none-shutdown", &windows), -EINVAL);
 	for (size_t i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++) {
 		cr_assert_eq(end_of(wrong[i], &windows), -EINVAL, "%s", wrong[i]);
 		cr_assert_eq(windows, 1, "%s", wrong[i]);
