@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The --filter half of key.h. Pure over constant models, any thread.
+ * The --filter half of key.h. Pure over constant models; one thread per filter.
  */
 #include <errno.h>
 #include <fnmatch.h>
@@ -111,13 +111,21 @@ int gt_filter_add(struct gt_filter *filter, const char *text)
 			continue;
 		if (!terms[i].parse(filter, &term, text + n))
 			return -EINVAL;
-		return gt_vec_push(&filter->terms, term) ? 0 : -ENOMEM;
+		term.seen = calloc(1, sizeof(*term.seen));
+		if (term.seen && gt_vec_push(&filter->terms, term))
+			return 0;
+		free(term.seen);
+		return -ENOMEM;
 	}
 	return -EINVAL;
 }
 
 void gt_filter_fini(struct gt_filter *filter)
 {
+	for (size_t i = 0; i < filter->terms.count; i++) {
+		gt_keymap_fini(&filter->terms.at[i].seen->names);
+		free(filter->terms.at[i].seen);
+	}
 	gt_vec_free(&filter->terms);
 }
 
@@ -173,18 +181,79 @@ static bool in_step(const struct gt_filter_term *term, const struct gt_model *mo
 	       !fnmatch(term->glob, gt_model_name(model, model->ranges.at[step].name), 0);
 }
 
-/* The whole name, or one of the short ones that tables show. */
+/* " (2)", which a table puts behind names that read alike; else the text's end. */
+static size_t without_number(const char *text)
+{
+	size_t end = strlen(text), n = end;
+
+	if (!n || text[n - 1] != ')')
+		return end;
+	for (n--; n && strchr("0123456789", text[n - 1]);)
+		n--;
+	return n > 2 && n + 1 < end && text[n - 1] == '(' && text[n - 2] == ' ' ? n - 2 : end;
+}
+
+/* A short form as tables show it, with "..." for what is left out. */
+static bool is_short_form(const char *text, const char *name)
+{
+	return gt_frame_fits(name, text, strlen(text)) ||
+	       gt_frame_fits(name, text, without_number(text));
+}
+
+/* A name that had to lose its middle: the text with "..." for any number of characters. */
+static bool fits_dots(const char *text, const char *name)
+{
+	size_t n = 0, length = without_number(text), i = 0;
+	char glob[4096];
+
+	if (!strstr(text, "..."))
+		return false;
+	while (i < length && n + 3 < sizeof(glob)) {
+		size_t dots = strspn(text + i, ".");
+
+		if (dots >= 3) {
+			glob[n++] = '*';
+			i += dots;
+			continue;
+		}
+		if (strchr("*?[\\", text[i]))
+			glob[n++] = '\\';
+		glob[n++] = text[i++];
+	}
+	glob[n] = 0;
+	return i >= length && !fnmatch(glob, name, 0);
+}
+
+/* The whole name, or a short one that tables show. */
 static bool is_kernel(const char *glob, const char *name)
 {
 	char brief[4096];
 
-	if (!fnmatch(glob, name, 0))
+	if (!fnmatch(glob, name, 0) || is_short_form(glob, name) || fits_dots(glob, name))
 		return true;
 	gt_frame_shorten(name, 0, brief, sizeof(brief));
-	if (!fnmatch(glob, brief, 0))
+	if (!fnmatch(glob, brief, 0) || fits_dots(glob, brief))
 		return true;
 	gt_frame_shorten_less(name, 0, brief, sizeof(brief));
 	return !fnmatch(glob, brief, 0);
+}
+
+/* The same of a model's name, which is looked at once. */
+static bool has_kernel_name(const struct gt_filter_term *term, const struct gt_model *model,
+			    uint32_t name)
+{
+	struct gt_filter_seen *seen = term->seen;
+	struct gt_keymap_entry *entry;
+
+	if (seen->model != model)
+		gt_keymap_fini(&seen->names);
+	seen->model = model;
+	entry = gt_keymap_get(&seen->names, name + 1ull);
+	if (!entry)
+		return is_kernel(term->glob, gt_model_name(model, name));
+	if (!entry->value)
+		entry->value = is_kernel(term->glob, gt_model_name(model, name)) ? 1 : -1;
+	return entry->value > 0;
 }
 
 static bool op_passes(const struct gt_filter_term *term, const struct gt_model *model,
@@ -194,7 +263,7 @@ static bool op_passes(const struct gt_filter_term *term, const struct gt_model *
 
 	switch (term->kind) {
 	case GT_FILTER_KERNEL:
-		return is_kernel(term->glob, gt_model_name(model, op->name));
+		return has_kernel_name(term, model, op->name);
 	case GT_FILTER_STEP:
 		return in_step(term, model, call ? call->start : op->start);
 	case GT_FILTER_STREAM:
@@ -312,6 +381,26 @@ bool gt_filter_range(const struct gt_filter *filter, const struct gt_model *mode
 		if (!range_passes(&filter->terms.at[i], model, range))
 			return false;
 	return true;
+}
+
+bool gt_filter_step(const struct gt_filter *filter, const struct gt_model *model,
+		    const struct gt_model_range *step)
+{
+	for (size_t i = 0; i < filter->terms.count; i++) {
+		const struct gt_filter_term *term = &filter->terms.at[i];
+
+		if (term->kind == GT_FILTER_TIME && !in_window(term, model, step->start))
+			return false;
+		if (term->kind == GT_FILTER_STEP &&
+		    fnmatch(term->glob, gt_model_name(model, step->name), 0))
+			return false;
+	}
+	return true;
+}
+
+bool gt_filter_chooses_work(const struct gt_filter *filter)
+{
+	return kinds_of(filter) & ~(BIT(GT_FILTER_TIME) | BIT(GT_FILTER_STEP));
 }
 
 bool gt_filter_any(const struct gt_filter *filter, const struct gt_model *model)

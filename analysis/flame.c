@@ -15,7 +15,8 @@
 #define WIDTH     1200.0
 #define ROW       17
 #define MAX_DEPTH 256
-#define NARROWEST 0.2 /* px; thinner boxes are left out */
+#define NARROWEST 0.2  /* px; thinner boxes are left out */
+#define MOST      1500 /* boxes of a page: the thinnest are left out */
 
 const char gt_folded_svg_script[] =
 	"(function(){var all=document.querySelectorAll('svg.flame');"
@@ -62,6 +63,8 @@ struct flame {
 	int64_t total;
 	const char **next;  /* of each fold: the frame that is drawn next, NULL: none */
 	unsigned int depth; /* deepest row that is drawn */
+	double narrowest;   /* px */
+	size_t boxes;
 	FILE *out;
 };
 
@@ -103,8 +106,9 @@ static void print_box(struct flame *flame, const char *name, size_t len, bool le
 	double w = (double)weight * WIDTH / (double)flame->total;
 	char whole[4096], brief[256];
 
-	if (w < NARROWEST)
+	if (w < flame->narrowest)
 		return;
+	flame->boxes++;
 	if (depth > flame->depth)
 		flame->depth = depth;
 	snprintf(whole, sizeof(whole), "%.*s", (int)len, name);
@@ -182,7 +186,7 @@ static void draw(struct flame *flame, size_t first, size_t end, unsigned int dep
 		}
 		next = end_of_box(flame, first, end);
 		weight = enter_box(flame, first, next, len);
-		if ((double)weight * WIDTH / (double)flame->total >= NARROWEST) {
+		if ((double)weight * WIDTH / (double)flame->total >= flame->narrowest) {
 			print_box(flame, name, len, !name[len], before, weight, depth + 1);
 			draw(flame, first, next, depth + 1, before);
 		}
@@ -191,30 +195,53 @@ static void draw(struct flame *flame, size_t first, size_t end, unsigned int dep
 	}
 }
 
+/* All boxes, as text. */
+static void draw_all(struct flame *flame, char **ret_boxes)
+{
+	size_t size;
+
+	*ret_boxes = NULL;
+	flame->out = open_memstream(ret_boxes, &size);
+	if (!flame->out)
+		return;
+	flame->total = 0;
+	flame->boxes = flame->depth = 0;
+	for (size_t i = 0; i < flame->stacks->folds.count; i++) {
+		flame->total += flame->stacks->folds.at[i].weight;
+		flame->next[i] = flame->stacks->folds.at[i].text;
+	}
+	if (flame->total)
+		print_box(flame, "all", 3, false, 0, flame->total, 0);
+	draw(flame, 0, flame->stacks->folds.count, 0, 0);
+	fclose(flame->out);
+}
+
+static void print_hint(const struct flame *flame, FILE *out)
+{
+	if (!flame->total) {
+		fputs("nothing to show", out);
+		return;
+	}
+	fputs("click a box to see it alone, the lowest one to see all", out);
+	if (flame->narrowest > NARROWEST)
+		fprintf(out, "; boxes below %.2f %% are left out", flame->narrowest * 100 / WIDTH);
+}
+
 void gt_folded_print_svg(const struct gt_folded *stacks, enum gt_weight weight, const char *title,
 			 bool inner, FILE *out)
 {
-	char *boxes = NULL;
-	size_t size;
-	struct flame flame = {
-		.stacks = stacks, .weight = weight, .out = open_memstream(&boxes, &size)};
+	struct flame flame = {.stacks = stacks, .weight = weight, .narrowest = NARROWEST};
+	char *boxes;
 
 	flame.next = malloc((stacks->folds.count + 1) * sizeof(*flame.next));
-	if (!flame.out || !flame.next) {
-		if (flame.out)
-			fclose(flame.out);
-		free(boxes);
-		free(flame.next);
+	if (!flame.next)
 		return;
+	draw_all(&flame, &boxes);
+	while (inner && boxes && flame.boxes > MOST) {
+		free(boxes);
+		flame.narrowest *= 1.5;
+		draw_all(&flame, &boxes);
 	}
-	for (size_t i = 0; i < stacks->folds.count; i++) {
-		flame.total += stacks->folds.at[i].weight;
-		flame.next[i] = stacks->folds.at[i].text;
-	}
-	if (flame.total)
-		print_box(&flame, "all", 3, false, 0, flame.total, 0);
-	draw(&flame, 0, stacks->folds.count, 0, 0);
-	fclose(flame.out);
 	free(flame.next);
 	if (!inner)
 		fputs("<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n", out);
@@ -227,9 +254,7 @@ void gt_folded_print_svg(const struct gt_folded *stacks, enum gt_weight weight, 
 		WIDTH, 34 + (flame.depth + 1) * ROW + 4);
 	gt_show_xml(title, out);
 	fputs("</text><text class=\"told\" x=\"4\" y=\"29\">", out);
-	fputs(flame.total ? "click a box to see it alone, the lowest one to see all"
-			  : "nothing to show",
-	      out);
+	print_hint(&flame, out);
 	fprintf(out, "</text>\n%s", boxes ? boxes : "");
 	if (!inner)
 		fprintf(out, "<script><![CDATA[%s]]></script>\n", gt_folded_svg_script);

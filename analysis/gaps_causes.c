@@ -228,6 +228,15 @@ static int build(struct causes *c, const struct gt_gaps *gaps)
 	return rc;
 }
 
+/* Whose frames the places are. */
+static const char *title_of(const struct gt_gaps *gaps)
+{
+	if (!gaps->list.count)
+		return "Why the GPU was idle";
+	return gaps->list.at[0].model->ranks ? "Why the GPU was idle, by places in the user's code"
+					     : "Why the GPU was idle (innermost frame)";
+}
+
 int gt_gaps_table(const struct gt_gaps *gaps, struct gt_table *ret_table)
 {
 	struct causes *c = calloc(1, sizeof(*c));
@@ -236,7 +245,7 @@ int gt_gaps_table(const struct gt_gaps *gaps, struct gt_table *ret_table)
 
 	for (size_t i = 0; c && i < c->row.count; i++)
 		has_samples |= c->row.at[i].samples > 0;
-	gt_table_init(ret_table, "gpu_idle_causes", "Why the GPU was idle",
+	gt_table_init(ret_table, "gpu_idle_causes", title_of(gaps),
 		      has_samples ? sampled_columns : columns,
 		      has_samples ? sizeof(sampled_columns) / sizeof(sampled_columns[0])
 				  : sizeof(columns) / sizeof(columns[0]));

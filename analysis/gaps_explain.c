@@ -14,8 +14,9 @@
 #include "trace/frame.h"
 #include "trace/user_code.h"
 
-#define MAX_OPEN   1024 /* ranges around one moment that are looked at */
-#define NAME_WIDTH 60
+#define MAX_OPEN    1024 /* ranges around one moment that are looked at */
+#define NAME_WIDTH  60
+#define THREAD_TEXT 256
 #define SHORT_QUEUE                                                                                \
 	20000 /* ns between two queued operations, or from a launch to its work: GPU scheduling */
 
@@ -30,13 +31,16 @@ struct explain {
 	int64_t told;      /* up to here the time is a host function's */
 };
 
+/* "thread main": a name alone, before a colon, reads as if it were a domain. */
 static const char *thread_name(const struct explain *e, char *out, size_t size)
 {
 	const struct gt_thread_track *track = &e->model->threads.at[e->call->thread];
+	const char *name = track->name ? gt_model_name(e->model, track->name) : "";
 
-	if (track->name)
-		return gt_model_name(e->model, track->name);
-	snprintf(out, size, "thread %" PRId64, track->tid);
+	if (!*name)
+		snprintf(out, size, "thread %" PRId64, track->tid);
+	else
+		snprintf(out, size, "%s%s", strncmp(name, "thread ", 7) ? "thread " : "", name);
 	return out;
 }
 
@@ -353,7 +357,7 @@ static void place_between(struct explain *e, const struct gt_frames *last,
 {
 	uint32_t depth = common_depth(e->model, last, next);
 	const char *common = telling(e->model, next, depth);
-	char in[1024], from[1024], to[1024], thread[64];
+	char in[1024], from[1024], to[1024], thread[THREAD_TEXT];
 	bool both;
 
 	*in = 0;
@@ -393,7 +397,7 @@ static void place_by_stacks(struct explain *e, int64_t t)
 	uint32_t before = gt_model_call_before(model, e->call->thread, t);
 	uint32_t last = before == GT_NONE ? GT_NONE : model->calls.at[before].stack;
 	uint32_t next = next_stack(e, before);
-	char thread[64], frame[1024];
+	char thread[THREAD_TEXT], frame[1024];
 
 	print_nearest(model, next, frame, sizeof(frame));
 	if (last < model->stacks.count && *frame)
@@ -443,7 +447,7 @@ static enum gt_cause place_by_range(struct explain *e, uint32_t range, int64_t t
 			 e->model->stacks.at[e->call->stack].count;
 	bool is_librarys =
 		e->model->ranks && users->kind == GT_RANGE_NVTX && !is_users_range(e->model, users);
-	char thread[64];
+	char thread[THREAD_TEXT];
 
 	if (has_stack && (is_step(name) || is_librarys)) {
 		place_by_stacks(e, t);
@@ -458,7 +462,7 @@ static enum gt_cause place_by_range(struct explain *e, uint32_t range, int64_t t
 /* [start, end) lies between two calls of the thread. */
 static int report_host(struct explain *e, int64_t start, int64_t end)
 {
-	char thread[64];
+	char thread[THREAD_TEXT];
 	int rc = 0;
 
 	while (!rc && start < end) {

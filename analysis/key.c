@@ -120,24 +120,37 @@ static uint32_t count_inner(const struct gt_model *model, const struct nest *nes
 	return best;
 }
 
-size_t gt_key_ranges(const struct gt_model *model, uint32_t thread, int64_t t, bool to_users,
-		     const char *gap, char *out, size_t size)
+/* Is range number @i of the nest a library's function that is left out? */
+static bool is_hidden(const struct gt_model *model, const struct nest *nest, uint32_t i)
+{
+	const struct gt_model_range *range = &model->ranges.at[nest->range[i]];
+
+	return range->kind == GT_RANGE_PYTHON &&
+	       !(gt_user_code_rank_of(model, range->name) & GT_FRAME_USER);
+}
+
+size_t gt_key_ranges(const struct gt_model *model, uint32_t thread, int64_t t,
+		     enum gt_key_functions which, const char *gap, char *out, size_t size)
 {
 	struct nest nest = {.count = 0};
 	uint32_t last = 0;
+	bool hides;
 	size_t n = 0;
 
 	*out = 0;
 	collect(model, thread, GT_RANGE_PYTHON, t, &nest);
-	if (nest.count && to_users)
+	if (nest.count && which != GT_FUNCTIONS_ALL)
 		last = count_inner(model, &nest);
+	hides = nest.count && which == GT_FUNCTIONS_OF_USERS && !is_hidden(model, &nest, last);
 	if (!nest.count) {
 		collect(model, thread, GT_RANGE_NVTX, t, &nest);
 		collect(model, thread, GT_RANGE_OP, t, &nest);
 	}
-	while (nest.count > last)
-		n = append(out, size, n, gap,
-			   gt_model_name(model, model->ranges.at[nest.range[--nest.count]].name));
+	while (nest.count-- > last)
+		if (!hides || !is_hidden(model, &nest, nest.count))
+			n = append(out, size, n, gap,
+				   gt_model_name(model,
+						 model->ranges.at[nest.range[nest.count]].name));
 	return n;
 }
 
@@ -289,7 +302,8 @@ static void stack_key(const struct gt_model *model, const struct gt_op *op, char
 
 	if (gt_key_stack(model, op->stack, false, " < ", out, size))
 		return;
-	if (!call || !gt_key_ranges(model, call->thread, call->start, false, " > ", out, size))
+	if (!call ||
+	    !gt_key_ranges(model, call->thread, call->start, GT_FUNCTIONS_ALL, " > ", out, size))
 		snprintf(out, size, "%s", GT_KEY_UNKNOWN);
 }
 

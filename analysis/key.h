@@ -2,11 +2,12 @@
  *
  * What a GPU operation can be counted under (`--by`) and what it can be chosen by (`--filter`): its
  * kernel, the stack, line or function that launched it, the operator, step or NVTX range around the
- * launch, its stream, device or rank. Pure over constant models, any thread.
+ * launch, its stream, device or rank. Pure over constant models; a filter is for one thread.
  */
 #ifndef GT_ANALYSIS_KEY_H
 #define GT_ANALYSIS_KEY_H
 
+#include "readers/keymap.h"
 #include "trace/job.h"
 #include "trace/model.h"
 
@@ -64,11 +65,18 @@ bool gt_key_of_frame(const struct gt_model *model, uint32_t name, bool launches,
 size_t gt_key_stack(const struct gt_model *model, uint32_t stack, bool root_first, const char *gap,
 		    char *out, size_t size);
 
+/* Which Python functions around a moment a text names. */
+enum gt_key_functions {
+	GT_FUNCTIONS_ALL,
+	GT_FUNCTIONS_TO_USERS, /* up to the innermost of the user's code */
+	GT_FUNCTIONS_OF_USERS, /* of these only the user's, if there are any */
+};
+
 /* The ranges around a moment on a host thread and its additional tracks, outermost first, as if
  * they were a stack: Python functions if there are any, else NVTX ranges and operators. Returns the
- * length written. @to_users: up to the innermost function of the user's code. */
-size_t gt_key_ranges(const struct gt_model *model, uint32_t thread, int64_t t, bool to_users,
-		     const char *gap, char *out, size_t size);
+ * length written. */
+size_t gt_key_ranges(const struct gt_model *model, uint32_t thread, int64_t t,
+		     enum gt_key_functions which, const char *gap, char *out, size_t size);
 
 /* The training step (ProfilerStep#N) that an operation belongs to by its call: index in ranges, or
  * GT_NONE. */
@@ -85,11 +93,18 @@ enum gt_filter_kind {
 	GT_FILTER_TIME,
 };
 
+/* Names of the model that was looked at last, and whether they pass. */
+struct gt_filter_seen {
+	const struct gt_model *model;
+	struct gt_keymap names;
+};
+
 /* One --filter=KEY=VALUE. */
 struct gt_filter_term {
 	enum gt_filter_kind kind;
 	const char *glob;
 	int64_t from, to; /* the number, or the window in ns behind the job's first slice */
+	struct gt_filter_seen *seen; /* owned */
 };
 
 /* All terms of a command line: of one kind any must pass, of several kinds each. */
@@ -128,6 +143,13 @@ bool gt_filter_op(const struct gt_filter *filter, const struct gt_model *model,
 		  const struct gt_op *op);
 bool gt_filter_range(const struct gt_filter *filter, const struct gt_model *model,
 		     const struct gt_model_range *range);
+
+/* Whether the terms for times and steps let a training step pass. */
+bool gt_filter_step(const struct gt_filter *filter, const struct gt_model *model,
+		    const struct gt_model_range *step);
+
+/* Whether a term chooses among the operations of a time. */
+bool gt_filter_chooses_work(const struct gt_filter *filter);
 
 /* What of a model's time the terms for times and steps leave: from the first to the last slice of
  * the trace where there are none. */

@@ -17,6 +17,7 @@
 #include "core/guest/text.h"
 #include "readers/show.h"
 #include "trace/frame.h"
+#include "trace/user_code.h"
 
 #define MAX_TEXT 65536
 
@@ -30,6 +31,7 @@ struct build {
 	const struct gt_model *model; /* the one in hand */
 	struct gt_keymap text_of;     /* its stacks -> number in texts */
 	struct gt_names texts;
+	bool users; /* library frames between the user's are left out */
 	char text[MAX_TEXT];
 };
 
@@ -44,17 +46,25 @@ static size_t add_frame(char *out, size_t size, size_t n, const char *frame)
 	return n;
 }
 
-static size_t make_stack(const struct gt_model *model, uint32_t stack, char *out, size_t size)
+static bool is_users(const struct gt_model *model, uint32_t name)
+{
+	return gt_user_code_rank_of(model, name) & GT_FRAME_USER;
+}
+
+static size_t make_stack(const struct gt_model *model, uint32_t stack, bool users, char *out,
+			 size_t size)
 {
 	const struct gt_frames *frames = &model->stacks.at[stack];
-	uint32_t last = 0;
+	uint32_t last = 0, launching = gt_key_launching(model, stack);
 	char text[4096];
 	size_t n = 0;
 
-	while (model->ranks && last + 1 < frames->count &&
-	       frames->frame[last] != gt_key_launching(model, stack))
+	users &= model->ranks && launching != GT_NAME_NONE && is_users(model, launching);
+	while (model->ranks && last + 1 < frames->count && frames->frame[last] != launching)
 		last++;
 	for (uint32_t i = frames->count; i-- > last;) {
+		if (users && !is_users(model, frames->frame[i]))
+			continue;
 		gt_frame_print(gt_model_name(model, frames->frame[i]), text, sizeof(text));
 		n = add_frame(out, size, n, text);
 	}
@@ -77,7 +87,7 @@ static size_t put_stack(struct build *b, const struct gt_model *model, uint32_t 
 				     gt_names_get(&b->texts, (uint32_t)entry->value));
 		return n < size ? n : size - 1;
 	}
-	n = make_stack(model, stack, out, size);
+	n = make_stack(model, stack, b->users, out, size);
 	if (entry)
 		entry->value = gt_names_put(&b->texts, out, n);
 	return n;
@@ -96,7 +106,11 @@ static size_t put_host(struct build *b, const struct gt_model *model, uint32_t s
 		return put_stack(b, model, stack, out, size);
 	if (!call)
 		return add_frame(out, size, 0, "(no call)");
-	n = gt_key_ranges(model, call->thread, call->start, model->ranks != NULL, ";", out, size);
+	n = gt_key_ranges(model, call->thread, call->start,
+			  !model->ranks ? GT_FUNCTIONS_ALL
+			  : b->users    ? GT_FUNCTIONS_OF_USERS
+					: GT_FUNCTIONS_TO_USERS,
+			  ";", out, size);
 	if (n)
 		return n;
 	track = &model->threads.at[call->thread];
@@ -281,7 +295,7 @@ static int finish(struct build *b, struct gt_folded *stacks)
 }
 
 int gt_folded_build(const struct gt_job *job, const struct gt_filter *filter, enum gt_weight weight,
-		    struct gt_folded *ret_stacks)
+		    bool users, struct gt_folded *ret_stacks)
 {
 	struct build *b = calloc(1, sizeof(*b));
 	int rc = b ? gt_groups_init(&b->groups) : -ENOMEM;
@@ -289,6 +303,8 @@ int gt_folded_build(const struct gt_job *job, const struct gt_filter *filter, en
 	*ret_stacks = (struct gt_folded){0};
 	if (!rc)
 		rc = gt_names_init(&b->texts);
+	if (b)
+		b->users = users;
 	if (!rc && weight == GT_WEIGHT_IDLE)
 		rc = add_idle(b, job, filter);
 	for (size_t f = 0; !rc && weight != GT_WEIGHT_IDLE && f < job->count; f++) {

@@ -39,9 +39,10 @@ struct gt_folded {
 	GT_VEC(struct gt_fold) folds; /* by text */
 };
 
-/* Sums the weights of equal stacks. */
+/* Sums the weights of equal stacks. @users: of stacks with frames of the user's code only those,
+ * where models are marked (trace/user_code.h). */
 int gt_folded_build(const struct gt_job *job, const struct gt_filter *filter, enum gt_weight weight,
-		    struct gt_folded *ret_stacks);
+		    bool users, struct gt_folded *ret_stacks);
 void gt_folded_fini(struct gt_folded *stacks);
 
 /* Prints them for flamegraph.pl, one stack a line. */

@@ -376,25 +376,39 @@ static int check_work(const struct gt_cmdline *args, const struct gt_job *job)
 	return count ? GT_EXIT_FAILED : GT_EXIT_OK;
 }
 
-int gt_cmdline_load(const struct gt_cmdline *args, struct gt_job *job)
+/* @per_job inputs each. */
+static int load(const struct gt_cmdline *args, struct gt_job *jobs, size_t count, size_t per_job)
 {
 	size_t failures = 0;
-	int rc;
+	int rc = 0;
 
 	if (gt_cmdline_get(args, "user-code") && !wants_user_frames(args))
 		return gt_cmdline_wrong(args, "--user-code: only with --frame=user");
 	gt_progress_start("reading");
-	rc = gt_job_load(job, args->inputs, args->input_count, gt_cmdline_complain, &failures);
+	for (size_t i = 0; !rc && !failures && i < count; i++)
+		rc = gt_job_load(&jobs[i], args->inputs + i * per_job, per_job, gt_cmdline_complain,
+				 &failures);
 	gt_progress_stop();
 	if (!rc)
-		rc = gt_cmdline_symbolize(args, job);
-	if (!rc)
-		rc = mark_communication(args, job);
-	if (!rc)
-		rc = mark_user_code(args, job);
-	if (!rc)
-		rc = check_work(args, job);
+		rc = gt_cmdline_symbolize(args, jobs, count);
+	for (size_t i = 0; !rc && i < count; i++) {
+		rc = mark_communication(args, &jobs[i]);
+		if (!rc)
+			rc = mark_user_code(args, &jobs[i]);
+		if (!rc)
+			rc = check_work(args, &jobs[i]);
+	}
 	return rc || failures ? GT_EXIT_FAILED : GT_EXIT_OK;
+}
+
+int gt_cmdline_load(const struct gt_cmdline *args, struct gt_job *job)
+{
+	return load(args, job, 1, args->input_count);
+}
+
+int gt_cmdline_load_each(const struct gt_cmdline *args, struct gt_job *jobs)
+{
+	return load(args, jobs, args->input_count, 1);
 }
 
 static void report(const char *title, const char *text, enum gt_format format)
@@ -448,12 +462,18 @@ int gt_cmdline_filter(const struct gt_cmdline *args, struct gt_filter *filter)
 	return 0;
 }
 
-void gt_cmdline_report_filter(const struct gt_job *job, const struct gt_filter *filter)
+void gt_cmdline_report_filter(const struct gt_job *jobs, size_t count,
+			      const struct gt_filter *filter)
 {
-	for (size_t i = 0; i < job->count; i++)
-		if (!filter->terms.count || gt_filter_any(filter, &job->models[i]))
-			return;
-	if (job->count)
+	bool is_loaded = false;
+
+	for (size_t j = 0; j < count; j++)
+		for (size_t i = 0; i < jobs[j].count; i++) {
+			if (!filter->terms.count || gt_filter_any(filter, &jobs[j].models[i]))
+				return;
+			is_loaded = true;
+		}
+	if (is_loaded)
 		gt_cmdline_complain("--filter: nothing in the traces passes");
 }
 
@@ -469,7 +489,7 @@ int gt_cmdline_answer(const struct gt_cmdline *args,
 		rc = gt_cmdline_load(args, &job);
 	if (job.count && print(args, &job, &filter))
 		rc = GT_EXIT_FAILED;
-	gt_cmdline_report_filter(&job, &filter);
+	gt_cmdline_report_filter(&job, 1, &filter);
 	gt_job_fini(&job);
 	gt_filter_fini(&filter);
 	return rc;

@@ -89,6 +89,9 @@ int gt_cmdline_main(const struct gt_cmdline_spec *spec, int argc, char **argv);
 /* Reads all inputs of a command into @job. An exit status; the caller frees the job in any case. */
 int gt_cmdline_load(const struct gt_cmdline *args, struct gt_job *job);
 
+/* The same with a job for each input; zeroed at first. */
+int gt_cmdline_load_each(const struct gt_cmdline *args, struct gt_job *jobs);
+
 /* Says what the traces do not hold, if anything, and what the tracer noted: behind tables on
  * standard output, else on stderr, where it is in nobody's way. */
 void gt_cmdline_losses(const struct gt_job *const *jobs, size_t count, enum gt_format format);
@@ -99,8 +102,9 @@ void gt_cmdline_report_losses(const char *text, enum gt_format format);
 /* Takes all --filter options. An exit status; the caller frees the filter in any case. */
 int gt_cmdline_filter(const struct gt_cmdline *args, struct gt_filter *filter);
 
-/* Says so on stderr when nothing in the traces passes the filter. */
-void gt_cmdline_report_filter(const struct gt_job *job, const struct gt_filter *filter);
+/* Says so on stderr when nothing in the traces of @count jobs passes the filter. */
+void gt_cmdline_report_filter(const struct gt_job *jobs, size_t count,
+			      const struct gt_filter *filter);
 
 /* The whole work of a command that answers one question of all its inputs: loads them, has what
  * passes

@@ -10,7 +10,7 @@
 #include "cli/progress.h"
 #include "transform/symbolize_model.h"
 
-#define SECONDS 20 /* for all modules of a job */
+#define SECONDS 20 /* for all modules of all jobs */
 
 static bool has_option(const struct gt_cmdline *args, const char *name)
 {
@@ -45,7 +45,7 @@ static void report_damaged(const char *path)
 	gt_cmdline_complain(line);
 }
 
-int gt_cmdline_symbolize(const struct gt_cmdline *args, struct gt_job *job)
+int gt_cmdline_symbolize(const struct gt_cmdline *args, struct gt_job *jobs, size_t count)
 {
 	const char *word = gt_cmdline_get(args, "symbolize");
 	struct gt_symbolized result;
@@ -54,7 +54,7 @@ int gt_cmdline_symbolize(const struct gt_cmdline *args, struct gt_job *job)
 	if (!has_option(args, "symbolize") || (word && !strcmp(word, "off")) || !shows_frames(args))
 		return 0;
 	gt_progress_start("looking for source lines");
-	rc = gt_symbolize_job(job, SECONDS, report_damaged, &result);
+	rc = gt_symbolize_jobs(jobs, count, SECONDS, report_damaged, &result);
 	gt_progress_stop();
 	if (result.is_late)
 		gt_cmdline_complain("looking for source lines took too long: some frames have "

@@ -9,6 +9,6 @@
 
 /* Looks for them where the command shows frames and --symbolize=off is not given; what goes wrong
  * is said in one line and costs nothing else. 0 or -ENOMEM. */
-int gt_cmdline_symbolize(const struct gt_cmdline *args, struct gt_job *job);
+int gt_cmdline_symbolize(const struct gt_cmdline *args, struct gt_job *jobs, size_t count);
 
 #endif

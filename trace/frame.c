@@ -382,3 +382,12 @@ size_t gt_frame_print(const char *text, char *out, size_t size)
 			base ? base + 1 : frame.module);
 	return n < 0 ? 0 : (size_t)n < size ? (size_t)n : size - 1;
 }
+
+bool gt_frame_fits(const char *name, const char *text, size_t length)
+{
+	struct gt_code_name *parts = gt_frame_parts(name);
+	bool fits = parts && gt_code_name_fits(parts, text, length);
+
+	gt_code_name_free(parts);
+	return fits;
+}

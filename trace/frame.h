@@ -49,6 +49,9 @@ void gt_frame_shorten_parts(struct gt_code_name *parts, const char *name, size_t
 /* The parts of a name or frame without its place. NULL: no memory. */
 struct gt_code_name *gt_frame_parts(const char *name);
 
+/* Whether @text (@length bytes) is a form that the name may get, whatever of it was left out. */
+bool gt_frame_fits(const char *name, const char *text, size_t length);
+
 /* The same for stacks that have their first @common frames in common: where the width does not
  * allow all, of those only the innermost is kept, and the first that they do not have in common,
  * even if it is too long. */

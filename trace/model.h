@@ -81,6 +81,8 @@ struct gt_model_range { /* on a host thread */
 	uint32_t stack : 28; /* index in stacks, 0xfffffff: none */
 	uint32_t kind : 3;
 	uint32_t data : 1; /* it, or a range around it, loads data: its name says so */
+	int32_t sequence;  /* of an operator, from 1 on; of one that runs backward that of its
+			      forward operator, negative; 0: none */
 };
 
 struct gt_sample { /* where a thread was while it made no call */

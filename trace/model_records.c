@@ -306,6 +306,18 @@ static int take_call(struct gt_builder *b, const struct gt_trace_event *record, 
 	return gt_vec_push(&b->model->calls, call) ? gt_build_block_of(b, record, &call) : -ENOMEM;
 }
 
+/* PyTorch numbers forward operators from 0 on; those of the backward pass have the thread that ran
+ * forward, too. */
+static int32_t sequence_of(const struct gt_trace_event *record)
+{
+	int64_t number = gt_record_int(record, GT_ARG_SEQUENCE, -1);
+
+	if (number < 0)
+		return 0;
+	number = number % INT32_MAX + 1;
+	return (int32_t)(gt_record_int(record, GT_ARG_FORWARD_THREAD, 0) > 0 ? -number : number);
+}
+
 static int take_range(struct gt_builder *b, const struct gt_trace_event *record,
 		      enum gt_range_kind kind)
 {
@@ -324,6 +336,8 @@ static int take_range(struct gt_builder *b, const struct gt_trace_event *record,
 
 	if (gt_record_has(record, GT_ARG_DOMAIN))
 		range.domain = text_of(b, &record->arg[GT_ARG_DOMAIN]);
+	if (kind == GT_RANGE_OP)
+		range.sequence = sequence_of(record);
 	return gt_vec_push(&b->model->ranges, range) ? 0 : -ENOMEM;
 }
 

@@ -319,14 +319,15 @@ static int symbolize_model(struct gt_model *model, time_t end, void (*damaged)(c
 	return rc;
 }
 
-int gt_symbolize_job(struct gt_job *job, unsigned int seconds, void (*damaged)(const char *path),
-		     struct gt_symbolized *ret_result)
+int gt_symbolize_jobs(struct gt_job *jobs, size_t count, unsigned int seconds,
+		      void (*damaged)(const char *path), struct gt_symbolized *ret_result)
 {
 	time_t end = now_seconds() + (time_t)seconds;
 	int rc = 0;
 
 	*ret_result = (struct gt_symbolized){0};
-	for (size_t i = 0; !rc && i < job->count && !ret_result->is_late; i++)
-		rc = symbolize_model(&job->models[i], end, damaged, ret_result);
+	for (size_t j = 0; j < count; j++)
+		for (size_t i = 0; !rc && i < jobs[j].count && !ret_result->is_late; i++)
+			rc = symbolize_model(&jobs[j].models[i], end, damaged, ret_result);
 	return rc;
 }

@@ -20,9 +20,9 @@ struct gt_symbolized {
 	bool failed;   /* there could be no child */
 };
 
-/* Replaces native frames in the stacks of all models of @job, in at most @seconds. @damaged gets
- * the path of each module whose reader crashed or took all its memory. 0 or -ENOMEM. */
-int gt_symbolize_job(struct gt_job *job, unsigned int seconds, void (*damaged)(const char *path),
-		     struct gt_symbolized *ret_result);
+/* Replaces native frames in the stacks of all models of @count jobs, in at most @seconds. @damaged
+ * gets the path of each module whose reader crashed or took all its memory. 0 or -ENOMEM. */
+int gt_symbolize_jobs(struct gt_job *jobs, size_t count, unsigned int seconds,
+		      void (*damaged)(const char *path), struct gt_symbolized *ret_result);
 
 #endif

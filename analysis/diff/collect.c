@@ -11,6 +11,7 @@
 #include "analysis/intervals.h"
 #include "analysis/key.h"
 #include "analysis/key_group.h"
+#include "trace/user_code.h"
 
 #define KEY_TEXT 4096
 #define STREAMS  256 /* whose last operation is remembered at once */
@@ -96,6 +97,25 @@ static int find_origin(struct gt_diff_rows *rows, const struct gt_model *model,
 	return 0;
 }
 
+/* Whose code the frame of a line is, by the first operation that it launched. */
+static int note_frame(struct gt_diff_rows *rows, const struct gt_model *model,
+		      const struct gt_op *op, uint32_t row)
+{
+	uint32_t name;
+	enum gt_diff_frame frame = GT_DIFF_FRAME_INNERMOST;
+
+	if (row < rows->frames.count)
+		return 0;
+	name = gt_key_launching(model, op->stack);
+	if (name == GT_NAME_NONE)
+		name = gt_key_launching_range(model, gt_model_call_of(model, op));
+	if (name == GT_NAME_NONE)
+		frame = GT_DIFF_FRAME_NONE;
+	else if (model->ranks && gt_user_code_rank_of(model, name) & GT_FRAME_USER)
+		frame = GT_DIFF_FRAME_USER;
+	return gt_vec_push(&rows->frames, (uint8_t)frame) ? 0 : -ENOMEM;
+}
+
 static int ops_of_rank(struct gt_diff_rows *rows, const struct gt_diff_sides *sides, int s,
 		       const struct gt_diff_rank *rank, enum gt_key key)
 {
@@ -111,11 +131,13 @@ static int ops_of_rank(struct gt_diff_rows *rows, const struct gt_diff_sides *si
 					       sides->stepped && call ? call->start : op->start);
 		struct gt_group *group;
 
-		if (unit < 0)
+		if (unit < 0 || !gt_diff_counts(rank, i))
 			continue;
 		group = gt_key_group(model, op, key, &known, &rows->groups);
 		if (!group)
 			rc = -ENOMEM;
+		else if (key == GT_KEY_LINE)
+			rc = note_frame(rows, model, op, (uint32_t)(group - rows->groups.list.at));
 		else if (key == GT_KEY_KERNEL)
 			rc = find_origin(rows, model, op, &near,
 					 (uint32_t)(group - rows->groups.list.at),
@@ -137,23 +159,26 @@ static int calls_of_rank(struct gt_diff_rows *rows, const struct gt_diff_sides *
 		const struct gt_call *call = &model->calls.at[i];
 		int64_t unit = gt_diff_unit_at(sides, rank, true, call->start);
 
-		if (unit >= 0)
+		if (unit >= 0 && gt_filter_call(&rank->chosen, call))
 			rc = add_to(gt_groups_get(&rows->groups, gt_model_name(model, call->name)),
 				    s, unit, call->dur);
 	}
 	return rc;
 }
 
-/* Wall, busy and idle of one interval of a rank. */
-static int add_interval(struct gt_diff_rows *rows, bool stepped, int s, int64_t unit,
-			const struct gt_intervals *busy, int64_t start, int64_t end)
+/* Wall, busy and idle of one interval of a rank; of chosen work only how long it ran. */
+static int add_interval(struct gt_diff_rows *rows, const struct gt_diff_sides *sides, int s,
+			int64_t unit, const struct gt_intervals *busy, int64_t start, int64_t end)
 {
 	struct gt_groups *groups = &rows->groups;
 	int64_t used = gt_intervals_within(busy, start, end);
-	int rc = add_to(gt_groups_get(groups, stepped ? "time per step"
-						      : "time from first to last GPU operation"),
-			s, unit, end - start);
+	const char *whole =
+		sides->stepped ? "time per step" : "time from first to last GPU operation";
+	int rc;
 
+	if (sides->is_chosen)
+		return add_to(gt_groups_get(groups, "GPU busy (filtered)"), s, unit, used);
+	rc = add_to(gt_groups_get(groups, whole), s, unit, end - start);
 	if (!rc)
 		rc = add_to(gt_groups_get(groups, "GPU busy"), s, unit, used);
 	if (!rc)
@@ -161,10 +186,13 @@ static int add_interval(struct gt_diff_rows *rows, bool stepped, int s, int64_t 
 	return rc;
 }
 
-static int busy_of(const struct gt_model *model, struct gt_intervals *busy)
+static int busy_of(const struct gt_diff_rank *rank, struct gt_intervals *busy)
 {
+	const struct gt_model *model = rank->model;
+
 	for (size_t i = 0; i < model->ops.count; i++)
-		if (!gt_intervals_add(busy, model->ops.at[i].start,
+		if (gt_diff_counts(rank, i) &&
+		    !gt_intervals_add(busy, model->ops.at[i].start,
 				      model->ops.at[i].start + model->ops.at[i].dur))
 			return -ENOMEM;
 	gt_intervals_merge(busy);
@@ -176,16 +204,16 @@ static int overview_of_rank(struct gt_diff_rows *rows, const struct gt_diff_side
 {
 	const struct gt_model *model = rank->model;
 	struct gt_intervals busy = {0};
-	int rc = busy_of(model, &busy);
+	int rc = busy_of(rank, &busy);
 
 	if (!rc && !sides->stepped && busy.count && rank->units)
-		rc = add_interval(rows, false, s, rank->first, &busy, busy.at[0].start,
+		rc = add_interval(rows, sides, s, rank->first, &busy, busy.at[0].start,
 				  busy.at[busy.count - 1].end);
 	for (uint32_t i = 0; !rc && sides->stepped && i < model->ranges.count; i++) {
 		const struct gt_model_range *range = &model->ranges.at[i];
 
 		if (rank->unit_of_range[i])
-			rc = add_interval(rows, true, s,
+			rc = add_interval(rows, sides, s,
 					  (int64_t)rank->first + rank->unit_of_range[i] - 1, &busy,
 					  range->start, range->start + range->dur);
 	}
@@ -222,7 +250,7 @@ static int work_of_rank(struct gt_diff_rows *rows, const struct gt_diff_sides *s
 		int64_t unit = gt_diff_unit_at(sides, rank, false,
 					       sides->stepped && call ? call->start : op->start);
 
-		if (unit >= 0 && !op->comm)
+		if (unit >= 0 && !op->comm && gt_diff_counts(rank, i))
 			rc = add_to(gt_groups_get(&rows->groups, name), s, unit, op->dur);
 	}
 	return rc;
@@ -301,6 +329,7 @@ void gt_diff_rows_fini(struct gt_diff_rows *rows)
 {
 	gt_groups_fini(&rows->groups);
 	gt_vec_free(&rows->origins);
+	gt_vec_free(&rows->frames);
 	gt_names_fini(&rows->lines);
 	*rows = (struct gt_diff_rows){0};
 }

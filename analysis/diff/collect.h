@@ -17,6 +17,9 @@ struct gt_diff_origin {
 	uint32_t became;         /* the row that it was matched with, + 1; 0: none */
 };
 
+/* Whose code the frame of a launching line is. */
+enum gt_diff_frame { GT_DIFF_FRAME_NONE, GT_DIFF_FRAME_INNERMOST, GT_DIFF_FRAME_USER };
+
 #define GT_DIFF_TRIPLE 3 /* unit, ns, how many: of a group's other[side] */
 
 /* The rows of a table: a group each, whose other[side] holds triples by unit, and tag[side] how
@@ -24,6 +27,7 @@ struct gt_diff_origin {
 struct gt_diff_rows {
 	struct gt_groups groups;
 	GT_VEC(struct gt_diff_origin) origins; /* by number of the group */
+	GT_VEC(uint8_t) frames; /* of lines: enum gt_diff_frame, by number of the group */
 	struct gt_names lines;
 	bool of_one_rank; /* values are not means of the ranks */
 };

@@ -16,7 +16,7 @@
 static const char *const verdicts[] = {"same", "slower", "faster", "new", "gone", "cannot tell"};
 
 /* @title tells the tables apart in csv. */
-#define DIFF_COLUMNS(title, kind)                                                                  \
+#define DIFF_COLUMNS(title, frame, kind)                                                           \
 	{                                                                                          \
 		{"verdict", "Verdict", "verdict", GT_COLUMN_TEXT},                                 \
 			{"change", "Change (ns)", "change", GT_COLUMN_DELTA},                      \
@@ -34,17 +34,18 @@ static const char *const verdicts[] = {"same", "slower", "faster", "new", "gone"
 			{"samples_b", "Samples B", NULL, GT_COLUMN_COUNT},                         \
 			{"left_out", "Left Out", NULL, GT_COLUMN_COUNT},                           \
 			{"matched", "Matched With", NULL, GT_COLUMN_TEXT},                         \
-			{"name", title, "name", kind}, {"order", NULL, NULL, GT_COLUMN_MEAN},      \
+			{"frame", frame, NULL, GT_COLUMN_TEXT}, {"name", title, "name", kind},     \
+			{"order", NULL, NULL, GT_COLUMN_MEAN},                                     \
 	}
 
 #define UP_TO_B 5 /* of these columns */
 
-static const struct gt_column overview_columns[] = DIFF_COLUMNS("Measure", GT_COLUMN_TEXT);
-static const struct gt_column rank_columns[] = DIFF_COLUMNS("Rank", GT_COLUMN_TEXT);
-static const struct gt_column kernel_columns[] = DIFF_COLUMNS("Operation", GT_COLUMN_CODE);
-static const struct gt_column line_columns[] = DIFF_COLUMNS("Line", GT_COLUMN_TEXT);
-static const struct gt_column op_columns[] = DIFF_COLUMNS("Operator", GT_COLUMN_TEXT);
-static const struct gt_column call_columns[] = DIFF_COLUMNS("Call", GT_COLUMN_TEXT);
+static const struct gt_column overview_columns[] = DIFF_COLUMNS("Measure", NULL, GT_COLUMN_TEXT);
+static const struct gt_column rank_columns[] = DIFF_COLUMNS("Rank", NULL, GT_COLUMN_TEXT);
+static const struct gt_column kernel_columns[] = DIFF_COLUMNS("Operation", NULL, GT_COLUMN_CODE);
+static const struct gt_column line_columns[] = DIFF_COLUMNS("Line", "Frame", GT_COLUMN_TEXT);
+static const struct gt_column op_columns[] = DIFF_COLUMNS("Operator", NULL, GT_COLUMN_TEXT);
+static const struct gt_column call_columns[] = DIFF_COLUMNS("Call", NULL, GT_COLUMN_TEXT);
 
 /* How much of A the change is: no number where A has nothing, a word where all of it is new or
  * gone. */
@@ -119,6 +120,17 @@ static void add_matched(struct gt_table *table, const struct gt_compared *c, int
 	gt_table_text(table, match ? text : "");
 }
 
+static const char *frame_of(const struct gt_diff_rows *rows, uint32_t row)
+{
+	static const char *const words[] = {
+		[GT_DIFF_FRAME_NONE] = "",
+		[GT_DIFF_FRAME_INNERMOST] = "innermost",
+		[GT_DIFF_FRAME_USER] = "user",
+	};
+
+	return row < rows->frames.count ? words[rows->frames.at[row]] : "";
+}
+
 static void add_row(struct gt_table *table, const struct gt_compared *c, int which,
 		    const struct gt_diff_row *row)
 {
@@ -137,6 +149,7 @@ static void add_row(struct gt_table *table, const struct gt_compared *c, int whi
 	add_part(table, row->could, isfinite(row->could));
 	add_counts(table, group, row);
 	add_matched(table, c, which, row->row);
+	gt_table_text(table, frame_of(&c->rows[which], row->row));
 	gt_gate_name(c, which, row->row, name, sizeof(name));
 	gt_table_text(table, name);
 	gt_table_number(table, fabs(change));
@@ -152,7 +165,17 @@ static void fill_table(struct gt_table *table, const struct gt_compared *c, int 
 		gt_table_sort(table, "order");
 }
 
-static void init_tables(struct gt_diff *diff, bool stepped)
+/* Is the frame of a line to be the user's? */
+static bool asks_for_users(const struct gt_diff_request *request)
+{
+	for (int s = 0; s < 2; s++)
+		for (size_t r = 0; r < request->run_count[s]; r++)
+			if (request->runs[s][r].count)
+				return request->runs[s][r].models[0].ranks;
+	return false;
+}
+
+static void init_tables(struct gt_diff *diff, const struct gt_diff_request *request, bool stepped)
 {
 	static const struct {
 		const char *name, *step_title, *title;
@@ -161,8 +184,8 @@ static void init_tables(struct gt_diff *diff, bool stepped)
 		{"overview", "Per step", "Whole trace", overview_columns},
 		{"ranks", "Ranks, time per step", "Ranks", rank_columns},
 		{"kernels", "GPU operations, time per step", "GPU operations", kernel_columns},
-		{"lines", "GPU time per step by launching line", "GPU time by launching line",
-		 line_columns},
+		{"lines", "GPU time per step by launching line of the user's code",
+		 "GPU time by launching line of the user's code", line_columns},
 		{"ops", "GPU time per step by operator", "GPU time by operator", op_columns},
 		{"calls", "CUDA calls, time per step", "CUDA calls", call_columns},
 	};
@@ -173,6 +196,10 @@ static void init_tables(struct gt_diff *diff, bool stepped)
 			      sizeof(call_columns) / sizeof(call_columns[0]));
 		diff->tables[i].kept = UP_TO_B;
 	}
+	if (!asks_for_users(request))
+		diff->tables[GT_DIFF_LINES].title =
+			stepped ? "GPU time per step by launching line (innermost frame)"
+				: "GPU time by launching line (innermost frame)";
 }
 
 /* The kernels that only one side has, as one row that both sides have. */
@@ -242,8 +269,8 @@ int gt_diff_build(const struct gt_diff_request *request, struct gt_diff *ret_dif
 	if (!c)
 		return -ENOMEM;
 	c->request = request;
-	rc = gt_diff_sides_make(&c->sides, request->runs, request->run_count);
-	init_tables(ret_diff, c->sides.stepped);
+	rc = gt_diff_sides_make(&c->sides, request);
+	init_tables(ret_diff, request, c->sides.stepped);
 	if (!rc)
 		rc = collect_all(c);
 	if (!rc)

@@ -7,6 +7,7 @@
 #ifndef GT_ANALYSIS_DIFF_DIFF_H
 #define GT_ANALYSIS_DIFF_DIFF_H
 
+#include "analysis/key.h"
 #include "analysis/table/table.h"
 #include "trace/job.h"
 
@@ -35,6 +36,7 @@ enum gt_diff_table {
 struct gt_diff_request {
 	const struct gt_job *runs[2]; /* one job each */
 	size_t run_count[2];
+	const struct gt_filter *filter;
 	double gate;  /* %: what is slower by more is a regression; negative: no gate */
 	double share; /* %: of the GPU time, below which the gate does not look at a row */
 };

@@ -144,7 +144,7 @@ static int tell_could(const struct gt_compared *c, struct gt_diff *diff)
 
 	if (!isfinite(kernel))
 		return 0;
-	if (!(whole <= 1) || !c->sides.stepped)
+	if (!(whole <= 1) || !c->sides.stepped || c->sides.is_chosen)
 		return gt_diff_say(&diff->notes,
 				   "Could have shown changes of %.1f %% or more in a kernel.",
 				   kernel * 100);

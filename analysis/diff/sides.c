@@ -7,8 +7,34 @@
 #include <errno.h>
 #include <stdlib.h>
 
+/* What of a rank passes the filter. */
+static int choose(struct gt_diff_rank *rank, const struct gt_filter *filter)
+{
+	const struct gt_model *model = rank->model;
+
+	if (gt_filter_calls_init(&rank->chosen, filter, model))
+		return -ENOMEM;
+	if (!filter->terms.count)
+		return 0;
+	rank->is_out = calloc(model->ops.count + 1, sizeof(*rank->is_out));
+	if (!rank->is_out)
+		return -ENOMEM;
+	for (size_t i = 0; i < model->ops.count; i++)
+		rank->is_out[i] = !gt_filter_op(filter, model, &model->ops.at[i]);
+	return 0;
+}
+
+static uint64_t count_ops(const struct gt_diff_rank *rank)
+{
+	uint64_t count = 0;
+
+	for (size_t i = 0; i < rank->model->ops.count; i++)
+		count += gt_diff_counts(rank, i);
+	return count;
+}
+
 /* The steps of a rank, by time. */
-static int number_steps(struct gt_diff_rank *rank)
+static int number_steps(struct gt_diff_rank *rank, const struct gt_filter *filter)
 {
 	const struct gt_model *model = rank->model;
 
@@ -18,7 +44,8 @@ static int number_steps(struct gt_diff_rank *rank)
 	for (size_t i = 0; i < model->steps.count; i++) {
 		uint32_t range = model->steps.at[i].range;
 
-		if (range != GT_NONE && !rank->unit_of_range[range])
+		if (range != GT_NONE && !rank->unit_of_range[range] &&
+		    gt_filter_step(filter, model, &model->ranges.at[range]))
 			rank->unit_of_range[range] = ++rank->units;
 	}
 	return 0;
@@ -37,27 +64,43 @@ static void number_blocks(struct gt_diff_rank *rank, bool on_gpu)
 {
 	const struct gt_model *model = rank->model;
 
+	bool has_op = false, has_call = false;
+
 	for (size_t i = 0; i < model->ops.count; i++)
-		widen(rank->ops, model->ops.at[i].start, !i);
+		if (gt_diff_counts(rank, i)) {
+			widen(rank->ops, model->ops.at[i].start, !has_op);
+			has_op = true;
+		}
 	for (size_t i = 0; i < model->calls.count; i++)
-		widen(rank->calls, model->calls.at[i].start, !i);
-	rank->units = (on_gpu ? model->ops.count : model->calls.count) ? GT_DIFF_BLOCKS : 0;
+		if (gt_filter_call(&rank->chosen, &model->calls.at[i])) {
+			widen(rank->calls, model->calls.at[i].start, !has_call);
+			has_call = true;
+		}
+	rank->units = (on_gpu ? has_op : has_call) ? GT_DIFF_BLOCKS : 0;
 }
 
-static int add_ranks(struct gt_diff_side *side, const struct gt_job *runs, size_t count)
+static int add_rank(struct gt_diff_side *side, const struct gt_model *model, uint32_t run,
+		    const struct gt_filter *filter)
+{
+	struct gt_diff_rank *rank;
+
+	if (!gt_vec_push(&side->ranks, ((struct gt_diff_rank){.model = model, .run = run})))
+		return -ENOMEM;
+	rank = &side->ranks.at[side->ranks.count - 1];
+	if (choose(rank, filter))
+		return -ENOMEM;
+	side->op_count += count_ops(rank);
+	return number_steps(rank, filter);
+}
+
+static int add_ranks(struct gt_diff_side *side, const struct gt_job *runs, size_t count,
+		     const struct gt_filter *filter)
 {
 	side->runs = count;
 	for (size_t r = 0; r < count; r++)
-		for (size_t f = 0; f < runs[r].count; f++) {
-			struct gt_diff_rank rank = {.model = &runs[r].models[f],
-						    .run = (uint32_t)r};
-
-			side->op_count += rank.model->ops.count;
-			if (!gt_vec_push(&side->ranks, rank))
+		for (size_t f = 0; f < runs[r].count; f++)
+			if (add_rank(side, &runs[r].models[f], (uint32_t)r, filter))
 				return -ENOMEM;
-			if (number_steps(&side->ranks.at[side->ranks.count - 1]))
-				return -ENOMEM;
-		}
 	return 0;
 }
 
@@ -77,7 +120,7 @@ static void name_units(struct gt_diff_side *side, const struct gt_diff_rank *ran
 		uint32_t range = model->steps.at[i].range;
 		struct gt_unit *unit;
 
-		if (range == GT_NONE)
+		if (range == GT_NONE || !rank->unit_of_range[range])
 			continue;
 		unit = &side->units.at[rank->first + rank->unit_of_range[range] - 1];
 		if (!unit->name)
@@ -110,15 +153,15 @@ static int add_units(struct gt_diff_side *side, uint32_t run, bool stepped)
 	return 0;
 }
 
-int gt_diff_sides_make(struct gt_diff_sides *ret_sides, const struct gt_job *const runs[2],
-		       const size_t counts[2])
+int gt_diff_sides_make(struct gt_diff_sides *ret_sides, const struct gt_diff_request *request)
 {
 	struct gt_diff_sides *sides = ret_sides;
 	int rc = 0;
 
-	*sides = (struct gt_diff_sides){0};
+	*sides = (struct gt_diff_sides){.is_chosen = gt_filter_chooses_work(request->filter)};
 	for (int s = 0; !rc && s < 2; s++) {
-		rc = add_ranks(&sides->side[s], runs[s], counts[s]);
+		rc = add_ranks(&sides->side[s], request->runs[s], request->run_count[s],
+			       request->filter);
 		sides->has_steps[s] = has_steps(&sides->side[s]);
 	}
 	sides->stepped = sides->has_steps[0] && sides->has_steps[1];
@@ -137,8 +180,13 @@ int gt_diff_sides_make(struct gt_diff_sides *ret_sides, const struct gt_job *con
 void gt_diff_sides_fini(struct gt_diff_sides *sides)
 {
 	for (int s = 0; s < 2; s++) {
-		for (size_t i = 0; i < sides->side[s].ranks.count; i++)
-			free(sides->side[s].ranks.at[i].unit_of_range);
+		for (size_t i = 0; i < sides->side[s].ranks.count; i++) {
+			struct gt_diff_rank *rank = &sides->side[s].ranks.at[i];
+
+			free(rank->unit_of_range);
+			free(rank->is_out);
+			gt_filter_calls_fini(&rank->chosen);
+		}
 		gt_vec_free(&sides->side[s].ranks);
 		gt_vec_free(&sides->side[s].units);
 	}
@@ -162,5 +210,7 @@ int64_t gt_diff_unit_at(const struct gt_diff_sides *sides, const struct gt_diff_
 	if (!sides->stepped)
 		return rank->first + block_of(is_call ? rank->calls : rank->ops, t);
 	range = gt_model_step_at(rank->model, t);
-	return range == GT_NONE ? -1 : (int64_t)rank->first + rank->unit_of_range[range] - 1;
+	if (range == GT_NONE || !rank->unit_of_range[range])
+		return -1;
+	return (int64_t)rank->first + rank->unit_of_range[range] - 1;
 }

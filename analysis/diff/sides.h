@@ -9,7 +9,7 @@
 #ifndef GT_ANALYSIS_DIFF_SIDES_H
 #define GT_ANALYSIS_DIFF_SIDES_H
 
-#include "trace/job.h"
+#include "analysis/diff/diff.h"
 
 #define GT_DIFF_BLOCKS 20
 
@@ -33,6 +33,8 @@ struct gt_diff_rank {
 	uint32_t units;           /* of this rank; 0: it is no part of the comparison */
 	uint32_t *unit_of_range;  /* steps: index + 1 */
 	int64_t ops[2], calls[2]; /* blocks: from the first to the last start */
+	bool *is_out;             /* by operation: the filter leaves it out; NULL: none */
+	struct gt_filter_calls chosen;
 };
 
 /* One side. */
@@ -48,12 +50,19 @@ struct gt_diff_sides {
 	struct gt_diff_side side[2];
 	bool stepped;
 	bool has_steps[2];
+	bool is_chosen; /* the filter chooses among the operations of a step */
 };
 
-/* The runs of both sides, one job each. 0 or -ENOMEM; free with gt_diff_sides_fini in any case. */
-int gt_diff_sides_make(struct gt_diff_sides *ret_sides, const struct gt_job *const runs[2],
-		       const size_t counts[2]);
+/* The runs of both sides, and what of them passes the filter. 0 or -ENOMEM; free with
+ * gt_diff_sides_fini in any case. */
+int gt_diff_sides_make(struct gt_diff_sides *ret_sides, const struct gt_diff_request *request);
 void gt_diff_sides_fini(struct gt_diff_sides *sides);
+
+/* Whether operation number @i counts. */
+static inline bool gt_diff_counts(const struct gt_diff_rank *rank, size_t i)
+{
+	return !rank->is_out || !rank->is_out[i];
+}
 
 /* The unit that time @t of a rank counts for, or -1: none. Calls and operations have blocks of
  * their own. */

@@ -54,6 +54,8 @@ void gt_page_table(const struct gt_table *table, FILE *out);
 /* The tables of sums, and those of idle time. 0 or negative errno. */
 int gt_page_sums(const struct gt_page *page);
 int gt_page_gaps(const struct gt_page *page);
+/* What the flame graph shows, as a table. */
+int gt_page_lines(const struct gt_page *page);
 
 /* copies.c: bytes and bandwidth by kind of copy, as a table. 0 or -ENOMEM. */
 int gt_page_copies(const struct gt_job *job, const struct gt_filter *filter,

@@ -31,22 +31,31 @@ void gt_page_more_devices(const struct gt_page *page)
 			page->use_count - GT_PAGE_DEVICES);
 }
 
+static bool is_users(const struct gt_page *page)
+{
+	return page->job->count && page->job->models[0].ranks;
+}
+
 static int print_flame(const struct gt_page *page)
 {
 	struct gt_folded stacks;
-	int rc = gt_folded_build(page->job, page->filter, GT_WEIGHT_GPU, &stacks);
+	int rc = gt_folded_build(page->job, page->filter, GT_WEIGHT_GPU, true, &stacks);
 
 	fputs("<h2>Who asked for it</h2>\n", page->out);
 	if (!rc) {
 		fputs("<div class=\"scroll\" role=\"region\" tabindex=\"0\" "
 		      "aria-label=\"flame graph\">\n",
 		      page->out);
-		gt_folded_print_svg(&stacks, GT_WEIGHT_GPU, "Call stacks by time on the GPU", true,
-				    page->out);
+		gt_folded_print_svg(
+			&stacks, GT_WEIGHT_GPU,
+			is_users(page)
+				? "Lines of the user's code by the GPU time that they asked for"
+				: "Call stacks by time on the GPU",
+			true, page->out);
 		fputs("</div>\n", page->out);
 	}
 	gt_folded_fini(&stacks);
-	return rc;
+	return rc ? rc : gt_page_lines(page);
 }
 
 static void print_events(const struct gt_page *page)

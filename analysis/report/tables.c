@@ -148,9 +148,14 @@ int gt_page_sums(const struct gt_page *page)
 	if (!rc && table.rows)
 		gt_page_table(&table, page->out);
 	gt_table_fini(&table);
-	table = (struct gt_table){0};
-	if (!rc)
-		rc = gt_stats_by(page->job, page->filter, GT_KEY_LINE, &table);
+	return rc;
+}
+
+int gt_page_lines(const struct gt_page *page)
+{
+	struct gt_table table = {0};
+	int rc = gt_stats_by(page->job, page->filter, GT_KEY_LINE, &table);
+
 	return print_built(rc, &table, page->out);
 }
 

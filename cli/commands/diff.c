@@ -21,8 +21,12 @@ static const struct gt_cmdline_option options[] = {
 	 "idle time and CUDA calls 1 at least)"},
 	{"top", "N", "0..1000000000", "rows per table (0: all; default 10, in csv and json all)"},
 	GT_CMDLINE_FRAME_OPTIONS("user|innermost", GT_CMDLINE_USER_FRAME),
+	GT_CMDLINE_SYMBOLIZE_OPTION,
+	GT_CMDLINE_FILTER_OPTION,
+	GT_CMDLINE_COMMUNICATION_OPTION,
 	GT_CMDLINE_FORMAT_OPTION,
 	GT_CMDLINE_NAMES_OPTIONS,
+	GT_CMDLINE_TABLES_OPTION,
 	{NULL, NULL, NULL, NULL},
 };
 
@@ -73,7 +77,7 @@ static void print_sides(const struct gt_cmdline *args, const struct runs *runs,
 	putchar('\n');
 }
 
-static void print(const struct gt_cmdline *args, const struct runs *runs, struct gt_diff *diff)
+static int print(const struct gt_cmdline *args, const struct runs *runs, struct gt_diff *diff)
 {
 	struct gt_print how = gt_cmdline_print(args);
 	struct gt_table shown[GT_DIFF_COUNT_];
@@ -81,6 +85,7 @@ static void print(const struct gt_cmdline *args, const struct runs *runs, struct
 	bool for_people = how.format == GT_FORMAT_TABLE || markdown;
 	struct gt_mangled_names mangled;
 	size_t count = 0;
+	int rc;
 
 	how.top = (size_t)gt_cmdline_number(args, "top", for_people ? 10 : 0);
 	for (int i = 0; i < GT_DIFF_COUNT_; i++) {
@@ -92,8 +97,9 @@ static void print(const struct gt_cmdline *args, const struct runs *runs, struct
 	if (for_people)
 		print_sides(args, runs, diff, markdown);
 	gt_cmdline_mangled(args, runs->jobs, runs->count, &mangled, &how);
-	gt_table_print(shown, count, &how, stdout);
+	rc = gt_cmdline_print_tables(args, shown, count, &how);
 	gt_mangled_names_fini(&mangled);
+	return rc;
 }
 
 static void print_losses(const struct gt_cmdline *args, const struct runs *runs)
@@ -129,12 +135,13 @@ static int hold_gate(const struct gt_cmdline *args, const struct runs *runs,
 	return diff->doubts.list.count ? GT_EXIT_UNSURE : GT_EXIT_OK;
 }
 
-static int compare(const struct gt_cmdline *args, const struct runs *runs, double gate,
-		   double share)
+static int compare(const struct gt_cmdline *args, const struct runs *runs,
+		   const struct gt_filter *filter, double gate, double share)
 {
 	const struct gt_diff_request request = {
 		.runs = {runs->jobs, runs->jobs + runs->of_a},
 		.run_count = {runs->of_a, runs->count - runs->of_a},
+		.filter = filter,
 		.gate = gate,
 		.share = share,
 	};
@@ -142,10 +149,11 @@ static int compare(const struct gt_cmdline *args, const struct runs *runs, doubl
 	int rc = gt_diff_build(&request, &diff) ? GT_EXIT_FAILED : GT_EXIT_OK;
 
 	if (!rc) {
-		print(args, runs, &diff);
+		rc = print(args, runs, &diff);
 		print_losses(args, runs);
 		fflush(stdout);
-		rc = gate >= 0 ? hold_gate(args, runs, &diff, gate) : GT_EXIT_OK;
+		if (!rc && gate >= 0)
+			rc = hold_gate(args, runs, &diff, gate);
 	} else {
 		gt_show_line(stderr, "gputrace diff: no memory");
 	}
@@ -172,8 +180,8 @@ static int find_sides(const struct gt_cmdline *args, size_t *ret_of_a)
 
 static int run_diff(const struct gt_cmdline *args)
 {
-	struct gt_cmdline one = *args;
 	struct runs runs = {.count = args->input_count};
+	struct gt_filter filter = {0};
 	double gate, share;
 	int rc = read_percent(args, "gate", -1, &gate);
 
@@ -181,17 +189,19 @@ static int run_diff(const struct gt_cmdline *args)
 		rc = read_percent(args, "gate-share", DEFAULT_SHARE, &share);
 	if (!rc)
 		rc = find_sides(args, &runs.of_a);
-	runs.jobs = rc ? NULL : calloc(runs.count, sizeof(*runs.jobs));
-	if (!rc && !runs.jobs)
-		rc = GT_EXIT_FAILED;
-	one.input_count = 1;
-	for (size_t i = 0; !rc && i < runs.count; i++, one.inputs++)
-		rc = gt_cmdline_load(&one, &runs.jobs[i]);
 	if (!rc)
-		rc = compare(args, &runs, gate, share);
+		rc = gt_cmdline_filter(args, &filter);
+	runs.jobs = rc ? NULL : calloc(runs.count, sizeof(*runs.jobs));
+	if (!rc)
+		rc = runs.jobs ? gt_cmdline_load_each(args, runs.jobs) : GT_EXIT_FAILED;
+	if (!rc) {
+		rc = compare(args, &runs, &filter, gate, share);
+		gt_cmdline_report_filter(runs.jobs, runs.count, &filter);
+	}
 	for (size_t i = 0; runs.jobs && i < runs.count; i++)
 		gt_job_fini(&runs.jobs[i]);
 	free(runs.jobs);
+	gt_filter_fini(&filter);
 	return rc;
 }
 

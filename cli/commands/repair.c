@@ -6,6 +6,7 @@
 #include <signal.h>
 #include <string.h>
 
+#include "analysis/verify/verify.h"
 #include "cli/cmdline.h"
 #include "cli/progress.h"
 #include "readers/show.h"
@@ -25,6 +26,20 @@ static const struct gt_cmdline_option options[] = {
 static void print_recovered(const char *path)
 {
 	gt_show_line(stdout, "%s: recovered from the spool of a process that was killed", path);
+}
+
+/* Events of the file, as gputrace verify counts them. */
+static uint64_t count_events(const char *path)
+{
+	const struct gt_verify_options how = {.lines_per_check = 0};
+	struct gt_verify_result result = {0};
+	FILE *nowhere = fopen("/dev/null", "w");
+
+	if (!nowhere)
+		return 0;
+	gt_verify_file(path, &how, nowhere, &result);
+	fclose(nowhere);
+	return result.events;
 }
 
 static void print(const char *path, const struct gt_recovery *recovery)
@@ -57,9 +72,11 @@ static void print(const char *path, const struct gt_recovery *recovery)
 	if (recovery->is_joined)
 		gt_show_line(stdout,
 			     "%s: %" PRIu64 " call%s and %" PRIu64
-			     " GPU operation%s recovered that the process had not written",
+			     " GPU operation%s recovered that the process had not written; now "
+			     "%" PRIu64 " events",
 			     path, recovery->calls, gt_plural(recovery->calls),
-			     recovery->operations, gt_plural(recovery->operations));
+			     recovery->operations, gt_plural(recovery->operations),
+			     count_events(path));
 }
 
 static bool is_named(const struct gt_cmdline *args, const char *path)

@@ -350,7 +350,7 @@ static int run_stats(const struct gt_cmdline *args)
 			if (!built) {
 				built = print_all(args, &job, &filter, &out);
 				hint(args, &out);
-				gt_cmdline_report_filter(&job, &filter);
+				gt_cmdline_report_filter(&job, 1, &filter);
 			}
 			rc = built ? built : rc;
 		}

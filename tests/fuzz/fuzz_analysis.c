@@ -76,11 +76,12 @@ static void use_model(char *path, FILE *null)
 		use_reports(gt_reports, &job, &filter, null);
 		use_reports(gt_usage_reports, &job, &filter, null);
 		use_findings(&job, &filter, null);
-		if (!gt_folded_build(&job, &filter, GT_WEIGHT_CPU, &stacks))
+		if (!gt_folded_build(&job, &filter, GT_WEIGHT_CPU, true, &stacks))
 			gt_folded_print_speedscope(&stacks, GT_WEIGHT_CPU, "fuzz", null);
 		gt_folded_fini(&stacks);
 		gt_diff_build(&(struct gt_diff_request){.runs = {&job, &job},
 							.run_count = {1, 1},
+							.filter = &filter,
 							.gate = 5},
 			      &diff);
 		gt_diff_fini(&diff);

@@ -3,7 +3,7 @@
 
 import random
 
-NOISES = ("own", "common", "drift")
+NOISES = ("own", "common", "drift", "tails", "skewed", "spikes", "modes")
 NOISE = 0.03
 
 
@@ -12,15 +12,36 @@ def base(number):
     return 20 * 20 ** random.Random(number * 7919 + 1).random()
 
 
+def student(rng, freedom=3):
+    """Student's t of three degrees of freedom, of variance 1: its fourth moment is infinite."""
+    square = sum(rng.gauss(0, 1) ** 2 for _ in range(freedom)) / freedom
+    return rng.gauss(0, 1) / square**0.5 / (freedom / (freedom - 2)) ** 0.5
+
+
+# Noise of each kernel in each step that is not Gaussian, around 1: heavy tails on both sides; a
+# long tail above, as waiting has it; one operation of 50 that takes up to three times as long
+SHAPES = {
+    "own": lambda rng: 1 + NOISE * rng.gauss(0, 1),
+    "tails": lambda rng: max(1 + NOISE * student(rng), 0.1),
+    "skewed": lambda rng: 1 + NOISE * (rng.expovariate(1) - 1),
+    "spikes": lambda rng: (1 + NOISE * rng.gauss(0, 1))
+    * (rng.uniform(1.2, 3) if rng.random() < 0.02 else 1),
+}
+
+
 def factors(rng, kernels, steps, noise):
     """Noise of each kernel in each step: its own, one for all kernels of a step, or a clock that
-    drifts slowly (autocorrelation 0.8 from step to step) under kernels with noise of their own."""
+    drifts slowly (autocorrelation 0.8 from step to step), or has two speeds, under kernels with
+    noise of their own."""
     level = rng.gauss(0, 1)
     for _ in range(steps):
-        if noise == "own":
-            yield [1 + NOISE * rng.gauss(0, 1) for _ in range(kernels)]
+        if noise in SHAPES:
+            yield [SHAPES[noise](rng) for _ in range(kernels)]
         elif noise == "common":
             yield [1 + NOISE * rng.gauss(0, 1)] * kernels
+        elif noise == "modes":
+            clock = 1.1 if rng.random() < 0.3 else 1
+            yield [clock * (1 + NOISE * rng.gauss(0, 1)) for _ in range(kernels)]
         else:
             yield [1 + NOISE * (level + rng.gauss(0, 1)) for _ in range(kernels)]
             level = 0.8 * level + 0.6 * rng.gauss(0, 1)

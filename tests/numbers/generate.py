@@ -82,3 +82,17 @@ def launches(count, step=100, first=1000, pid=4100, ids=1):
 def trace(events, before=None, behind=None):
     """The object of a trace: members before and behind the events."""
     return {"schemaVersion": 1, **(before or {}), "traceEvents": events, **(behind or {})}
+
+
+def operator(name, ts, dur, sequence, pid=4100, tid=4100, forward=0):
+    """An operator of PyTorch; forward: the thread of the forward pass that one of the backward pass has."""
+    return {
+        "ph": "X",
+        "cat": "cpu_op",
+        "name": name,
+        "pid": pid,
+        "tid": tid,
+        "ts": ts,
+        "dur": dur,
+        "args": {"Sequence number": sequence, "Fwd thread id": forward},
+    }

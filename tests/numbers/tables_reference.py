@@ -173,12 +173,36 @@ def histogram(values):
     return bins
 
 
+def path_of(functions):
+    return [f.name[11:] for f in functions if f.name.startswith("nn.Module: ")][::-1]
+
+
+def forward_path(trace, op):
+    """Of the forward operator with the number of a backward operator around the launch."""
+    call = trace.call_of(op)
+    if not call:
+        return []
+    ops = [e for e in trace.whole["traceEvents"] if e.get("cat") == "cpu_op" and "Sequence number" in e["args"]]
+    backward = [e for e in ops if e["args"].get("Fwd thread id", 0) > 0]
+    forward = [e for e in ops if e["args"].get("Fwd thread id", 0) == 0]
+    for around in sorted(backward, key=lambda e: -e["ts"]):
+        begin, number = around["ts"] * 1000, around["args"]["Sequence number"]
+        if around["tid"] != call.tid or not begin <= call.start < begin + around["dur"] * 1000:
+            continue
+        same = [e for e in forward if e["args"]["Sequence number"] == number and e["ts"] <= around["ts"]]
+        if len({e["tid"] for e in same}) != 1:
+            continue
+        last = max(same, key=lambda e: e["ts"])
+        open_then = [f for f in trace.functions if f.tid == last["tid"] and f.start <= last["ts"] * 1000 < f.end]
+        return path_of(sorted(open_then, key=lambda f: (-f.start, f.dur)))
+    return []
+
+
 def modules(trace):
     """Path -> [own, inside, count]."""
     rows = {}
     for op in trace.ops:
-        path = [f.name[11:] for f in trace.functions_around(op) if f.name.startswith("nn.Module: ")][::-1]
-        path = path or ["(no module)"]
+        path = path_of(trace.functions_around(op)) or forward_path(trace, op) or ["(no module)"]
         for n in range(1, len(path) + 1):
             rows.setdefault(" > ".join(path[:n]), [0, 0, 0])[1] += op.dur
         row = rows[" > ".join(path)]

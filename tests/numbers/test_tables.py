@@ -29,12 +29,12 @@ def report(name, *paths):
 def random_trace(seed, rank=0):
     """Steps on two streams and a communication stream, copies of known and unknown sizes, modules."""
     dice = random.Random(seed)
-    events, at, ids = [], 0, 0
+    events, at, ids, sequence = [], 0, 0, 0
 
-    def work(make, begin, **args):
+    def work(make, begin, tid=4100, **args):
         nonlocal ids
         ids += 1
-        events.append(generate.call("cudaLaunchKernel", begin, dice.randint(2, 8), ids))
+        events.append(generate.call("cudaLaunchKernel", begin, dice.randint(2, 8), ids, tid=tid))
         event = make(ids)
         event["args"].update(args)
         events.append(event)
@@ -47,6 +47,13 @@ def random_trace(seed, rank=0):
             for level in range(depth):
                 events.append(generate.function(f"nn.Module: Block_{level}_{dice.randint(0, 1)}", at - 3 + level * 0.5, 12 - level))
             start = at + dice.randint(5, 300)
+            if dice.random() < 0.5:
+                sequence += dice.randint(0, 1)  # no node of the graph: the number stays
+                events.append(generate.operator("aten::mm", at - 1, 9, sequence))
+            if dice.random() < 0.3:
+                number, late = dice.randint(0, sequence + 1), at + dice.randint(0, 30)
+                events.append(generate.operator("MmBackward0", late - 1, 6, number, tid=4200, forward=1))
+                work(lambda i: generate.kernel("backward_gemm", start, dice.randint(1, 90), i), late, tid=4200, stream=7)
             kind = dice.random()
             if kind < 0.6:
                 name = f"gemm_{dice.randint(0, 4)}"

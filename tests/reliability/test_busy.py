@@ -7,6 +7,7 @@ recovered after a kill."""
 import glob
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -73,7 +74,12 @@ class Busy(unittest.TestCase):
         self.addCleanup(os.environ.pop, "GPUTRACE_SPOOL")
         status, output = harness.tool("repair", self.out)
         self.assertEqual(status, 0, output)
+        told = re.search(r"(\d+) events kept.*; now (\d+) events", output, re.DOTALL)
         trace = load(harness.traces(self.out)[0])
+        self.assertEqual(int(told[2]), len(trace["traceEvents"]), output)
+        self.assertIn(f"ok, {told[2]} events", harness.tool("verify", self.out)[1])
+        self.assertEqual(int(told[1]), trace["repaired"]["events"])
+        self.assertTrue(0 < int(told[1]) < int(told[2]))
         self.assertGreaterEqual(len(kernels_of(trace)), FIRST)
         self.assertEqual(glob.glob(spools + "/*"), [])
 

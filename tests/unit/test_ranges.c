@@ -157,6 +157,6 @@ Test(ranges, as_a_stack)
 	for (uint32_t i = 1000 - 256; i < 1000; i++)
 		n += (size_t)snprintf(expected + n, sizeof(expected) - n, "%sr%u", n ? ";" : "", i);
 	cr_assert_eq(gt_build_finish(&builder), 0);
-	cr_assert_eq(gt_key_ranges(&model, 0, 2000, false, ";", text, sizeof(text)), n);
+	cr_assert_eq(gt_key_ranges(&model, 0, 2000, GT_FUNCTIONS_ALL, ";", text, sizeof(text)), n);
 	cr_assert_str_eq(text, expected);
 }

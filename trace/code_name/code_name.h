@@ -23,6 +23,10 @@ void gt_code_name_free(struct gt_code_name *name);
  * @size bytes, terminated. */
 size_t gt_code_name_write(struct gt_code_name *name, size_t width, char *out, size_t size);
 
+/* Whether @text (@length bytes) is a form that gt_code_name_write may give the name, with whatever
+ * parts kept or gone. */
+bool gt_code_name_fits(const struct gt_code_name *name, const char *text, size_t length);
+
 /* Keeps of both names the most telling part in which they differ and that is not kept yet. False:
  * there is none. */
 bool gt_code_name_tell_apart(struct gt_code_name *a, struct gt_code_name *b);

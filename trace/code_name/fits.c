@@ -1,0 +1,130 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Whether a text is a short form of a name, whatever parts went: all ways to write it are followed
+ * at once, as the set of places in the text that they have come to. One thread per name.
+ */
+#include <string.h>
+
+#include "trace/code_name/code_name.h"
+#include "trace/code_name/parts.h"
+
+#define DEEPEST 64 /* parts inside parts */
+#define LONGEST 1024
+#define MORE    "..."
+
+/* What stands before a place: for it and the next part one "..." may stand. */
+enum before {
+	BEFORE_TEXT = 1,
+	BEFORE_ARGUMENT = 2, /* arguments that are gone */
+	BEFORE_WORD = 4,     /* part of an identifier that is gone */
+};
+
+/* Where one can be in the text: by place, enum before. */
+struct fitting_places {
+	uint8_t at[LONGEST + 1];
+};
+
+struct fitting {
+	const struct gt_code_name *name;
+	const char *text;
+	size_t length;
+};
+
+static enum before class_of(const struct gt_name_part *part)
+{
+	switch (part->kind) {
+	case GT_PART_ACCESS:
+	case GT_PART_BOOL:
+	case GT_PART_NUMBER:
+	case GT_PART_TYPE:
+	case GT_PART_FUNCTOR:
+		return BEFORE_ARGUMENT;
+	case GT_PART_MINOR_WORD:
+	case GT_PART_WORD:
+	case GT_PART_TILE:
+		return BEFORE_WORD;
+	default:
+		return BEFORE_TEXT;
+	}
+}
+
+/* The place behind bytes [from, to) of the name when they stand at @place of the text; SIZE_MAX:
+ * they do not. "> >" is written ">>". */
+static size_t pass_text(const struct fitting *f, uint32_t from, uint32_t to, size_t place)
+{
+	const char *name = f->name->text;
+
+	for (; from < to; from++) {
+		if (place < f->length && name[from] == f->text[place])
+			place++;
+		else if (name[from] != ' ' || name[from + 1] != '>')
+			return SIZE_MAX;
+	}
+	return place;
+}
+
+/* Moves all places past bytes [from, to) of the name and then past @more. */
+static void pass(const struct fitting *f, const struct fitting_places *in, uint32_t from,
+		 uint32_t to, const char *more, uint8_t becomes, struct fitting_places *out)
+{
+	size_t length = strlen(more);
+
+	for (size_t i = 0; i <= f->length; i++) {
+		size_t place = in->at[i] ? pass_text(f, from, to, i) : SIZE_MAX;
+
+		if (place != SIZE_MAX && f->length - place >= length &&
+		    !memcmp(f->text + place, more, length))
+			out->at[place + length] |= becomes;
+	}
+}
+
+/* The part is gone: nothing stands for it, or "...", unless that stands there already. */
+static void without(const struct fitting *f, const struct fitting_places *in,
+		    const struct gt_name_part *part, uint32_t from, bool adjoins,
+		    struct fitting_places *out)
+{
+	enum before class = class_of(part);
+	bool shares = class == BEFORE_ARGUMENT || (class == BEFORE_WORD && adjoins);
+
+	pass(f, in, from, part->start, class == BEFORE_TEXT ? "" : MORE, (uint8_t) class, out);
+	for (size_t i = 0; shares && i <= f->length; i++)
+		out->at[i] |= in->at[i] & (uint8_t) class;
+}
+
+/* Moves the places past a part with what is inside it. False: it is too deep. */
+static bool pass_part(const struct fitting *f, uint32_t at, unsigned int depth,
+		      struct fitting_places *places)
+{
+	const struct gt_name_part *part = &f->name->part[at], *before = NULL;
+	uint32_t from = part->start;
+	struct fitting_places next;
+
+	if (depth == DEEPEST)
+		return false;
+	for (uint32_t i = at + 1; i < part->next; i = f->name->part[i].next) {
+		const struct gt_name_part *inner = &f->name->part[i];
+
+		memset(&next, 0, sizeof(next));
+		pass(f, places, from, inner->start, "", BEFORE_TEXT, &next);
+		if (!pass_part(f, i, depth + 1, &next))
+			return false;
+		if (inner->kind != GT_PART_NAME)
+			without(f, places, inner, from, before && before->end == inner->start,
+				&next);
+		*places = next;
+		from = inner->end;
+		before = inner;
+	}
+	memset(&next, 0, sizeof(next));
+	pass(f, places, from, part->end, "", BEFORE_TEXT, &next);
+	*places = next;
+	return true;
+}
+
+bool gt_code_name_fits(const struct gt_code_name *name, const char *text, size_t length)
+{
+	const struct fitting f = {.name = name, .text = text, .length = length};
+	struct fitting_places places = {.at = {BEFORE_TEXT}};
+
+	return length <= LONGEST && pass_part(&f, 0, 0, &places) && places.at[length];
+}
