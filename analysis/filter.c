@@ -196,6 +196,10 @@ static size_t without_number(const char *text)
 /* A short form as tables show it, with "..." for what is left out. */
 static bool is_short_form(const char *text, const char *name)
 {
+	size_t first = strcspn(text, "<(.: ,{"); /* such a run of letters is in the name as it is */
+
+	if (!memmem(name, strlen(name), text, first))
+		return false;
 	return gt_frame_fits(name, text, strlen(text)) ||
 	       gt_frame_fits(name, text, without_number(text));
 }

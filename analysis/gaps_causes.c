@@ -228,10 +228,18 @@ static int build(struct causes *c, const struct gt_gaps *gaps)
 	return rc;
 }
 
+static bool has_frames(const struct gt_model *model)
+{
+	for (size_t i = 0; i < model->threads.count; i++)
+		if (model->threads.at[i].range[GT_RANGE_PYTHON].count)
+			return true;
+	return model->stacks.count;
+}
+
 /* Whose frames the places are. */
 static const char *title_of(const struct gt_gaps *gaps)
 {
-	if (!gaps->list.count)
+	if (!gaps->list.count || !has_frames(gaps->list.at[0].model))
 		return "Why the GPU was idle";
 	return gaps->list.at[0].model->ranks ? "Why the GPU was idle, by places in the user's code"
 					     : "Why the GPU was idle (innermost frame)";

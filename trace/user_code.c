@@ -22,6 +22,7 @@ enum library_kind {
 	FILE_NAME,
 	MODULE,
 	FUNCTION,
+	ENTRY,
 	DOMAIN,
 };
 
@@ -114,6 +115,8 @@ static bool is_in_table(struct user_code_text file, struct user_code_text module
 			found = module.len && starts(base_of(module), text);
 		else if (table[i].kind == FUNCTION && (!file.len || !has_folder))
 			found = starts(function, text);
+		else if (table[i].kind == ENTRY && !file.len)
+			found = equals(function, text);
 		if (found)
 			return true;
 	}

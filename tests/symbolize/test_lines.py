@@ -102,6 +102,10 @@ class Lines(unittest.TestCase):
                 self.assertEqual(now, other.replace(symbolized.name, trace.name))
                 self.assertNotEqual(now, self.run_it(*command, "--symbolize=off", trace).stdout)
                 self.assertIn("innermost" if "--by=function" in command else "inlined.c:", now)
+        with self.subTest(command="diff"):
+            now = self.run_it("diff", "--format=csv", trace, trace).stdout
+            self.assertEqual(now, self.run_it("diff", "--format=csv", "--symbolize=off", symbolized, symbolized).stdout)
+            self.assertNotEqual(now, self.run_it("diff", "--format=csv", "--symbolize=off", trace, trace).stdout)
 
     def test_without_frames_nothing_is_read(self):
         crash = self.folder / "crash.so"
