@@ -129,8 +129,8 @@ int gt_cmdline_print_tables(const struct gt_cmdline *args, const struct gt_table
 #define GT_CMDLINE_TABLES_OPTION                                                                   \
 	{                                                                                          \
 		"output", "FOLDER", NULL,                                                          \
-			"write each table into a file of its own in FOLDER, which is made: "       \
-			"cuda_gpu_kern_sum.csv, ..."                                               \
+			"write each table into a file of its own in FOLDER, which is made, named " \
+			"as the table: kernels.csv, ..."                                           \
 	}
 #define GT_CMDLINE_COMMUNICATION_OPTION                                                            \
 	{                                                                                          \
@@ -180,10 +180,10 @@ int gt_cmdline_print_tables(const struct gt_cmdline *args, const struct gt_table
 #define GT_CMDLINE_FILTER_OPTION                                                                   \
 	{                                                                                          \
 		"filter", "KEY=VALUE", NULL,                                                       \
-			"only kernel=GLOB, api=GLOB, nvtx=GLOB, step=GLOB, stream=N, device=N or " \
-			"time=FROM..TO (0: the first slice of the whole job; ms, or with a "       \
-			"unit); may be repeated. With kernel, stream or device: of calls only "    \
-			"those that launched such work"                                            \
+			"only kernel=GLOB (or a name as a table prints it), api=GLOB, nvtx=GLOB, " \
+			"step=GLOB, stream=N, device=N or time=FROM..TO (0: the first slice of "   \
+			"the whole job; ms, or with a unit); may be repeated. With kernel, "       \
+			"stream or device: of calls only those that launched such work"            \
 	}
 
 #endif
