@@ -24,6 +24,7 @@
 #include "core/run_name.h"
 #include "readers/input.h"
 #include "readers/show.h"
+#include "readers/wrap.h"
 #include "trace/communication.h"
 #include "trace/user_code.h"
 
@@ -411,22 +412,26 @@ int gt_cmdline_load_each(const struct gt_cmdline *args, struct gt_job *jobs)
 	return load(args, jobs, args->input_count, 1);
 }
 
-static void report(const char *title, const char *text, enum gt_format format)
+static void report(const char *title, const char *text, const struct gt_print *how)
 {
-	if (format != GT_FORMAT_TABLE)
+	bool behind = how && how->format == GT_FORMAT_TABLE;
+	FILE *out = behind ? stdout : stderr;
+
+	if (!behind)
 		gt_progress_hide();
-	if (*text)
-		fprintf(format == GT_FORMAT_TABLE ? stdout : stderr, "%s%s:\n%s",
-			format == GT_FORMAT_TABLE ? "\n" : "", title, text);
+	if (!*text)
+		return;
+	fprintf(out, "%s%s:\n", behind ? "\n" : "", title);
+	gt_wrap_text(out, behind ? how->columns : 0, text);
 }
 
-void gt_cmdline_report_losses(const char *text, enum gt_format format)
+void gt_cmdline_report_losses(const char *text, const struct gt_print *how)
 {
-	report("Not in the trace, or not whole", text, format);
+	report("Not in the trace, or not whole", text, how);
 }
 
 static void report_each(const char *title, size_t (*print)(const struct gt_job *job, FILE *out),
-			const struct gt_job *const *jobs, size_t count, enum gt_format format)
+			const struct gt_job *const *jobs, size_t count, const struct gt_print *how)
 {
 	char *text = NULL;
 	size_t size;
@@ -437,14 +442,14 @@ static void report_each(const char *title, size_t (*print)(const struct gt_job *
 	for (size_t i = 0; i < count; i++)
 		print(jobs[i], memory);
 	fclose(memory);
-	report(title, text, format);
+	report(title, text, how);
 	free(text);
 }
 
-void gt_cmdline_losses(const struct gt_job *const *jobs, size_t count, enum gt_format format)
+void gt_cmdline_losses(const struct gt_job *const *jobs, size_t count, const struct gt_print *how)
 {
-	report_each("Not in the trace, or not whole", gt_stats_losses, jobs, count, format);
-	report_each("Noted meanwhile", gt_stats_events, jobs, count, format);
+	report_each("Not in the trace, or not whole", gt_stats_losses, jobs, count, how);
+	report_each("Noted meanwhile", gt_stats_events, jobs, count, how);
 }
 
 int gt_cmdline_filter(const struct gt_cmdline *args, struct gt_filter *filter)

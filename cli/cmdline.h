@@ -92,12 +92,12 @@ int gt_cmdline_load(const struct gt_cmdline *args, struct gt_job *job);
 /* The same with a job for each input; zeroed at first. */
 int gt_cmdline_load_each(const struct gt_cmdline *args, struct gt_job *jobs);
 
-/* Says what the traces do not hold, if anything, and what the tracer noted: behind tables on
- * standard output, else on stderr, where it is in nobody's way. */
-void gt_cmdline_losses(const struct gt_job *const *jobs, size_t count, enum gt_format format);
+/* Says what the traces do not hold, if anything, and what the tracer noted: behind tables for
+ * people on standard output, else, and without @how, on stderr, where it is in nobody's way. */
+void gt_cmdline_losses(const struct gt_job *const *jobs, size_t count, const struct gt_print *how);
 
 /* The same of a text that is gathered already. */
-void gt_cmdline_report_losses(const char *text, enum gt_format format);
+void gt_cmdline_report_losses(const char *text, const struct gt_print *how);
 
 /* Takes all --filter options. An exit status; the caller frees the filter in any case. */
 int gt_cmdline_filter(const struct gt_cmdline *args, struct gt_filter *filter);
@@ -166,17 +166,19 @@ int gt_cmdline_print_tables(const struct gt_cmdline *args, const struct gt_table
 		"format", "NAME", "table|csv|json|markdown",                                       \
 			"table (default), csv, json or markdown"                                   \
 	}
+#define GT_CMDLINE_WIDTH_OPTION                                                                    \
+	{                                                                                          \
+		"width", "N", "0..10000",                                                          \
+			"columns that lines may have, in pipes too (0: any number; default: "      \
+			"COLUMNS, else those of the terminal)"                                     \
+	}
 #define GT_CMDLINE_NAMES_OPTIONS                                                                   \
 	{"names", "FORM", "short|full|mangled",                                                    \
 	 "names of kernels and functions: short (default of table and markdown) has what they "    \
 	 "differ in, functor, tile and type first, and \"...\" for what is left out; full "        \
 	 "(default of csv and json) has all; mangled: kernels as their modules have them, where "  \
 	 "the trace tells"},                                                                       \
-	{                                                                                          \
-		"width", "N", "0..10000",                                                          \
-			"columns of a table, in pipes too (0: any number; default: COLUMNS, else " \
-			"those of the terminal)"                                                   \
-	}
+		GT_CMDLINE_WIDTH_OPTION
 #define GT_CMDLINE_FILTER_OPTION                                                                   \
 	{                                                                                          \
 		"filter", "KEY=VALUE", NULL,                                                       \

@@ -8,6 +8,7 @@
 #include <sys/random.h>
 
 #include "cli/command.h"
+#include "cli/help.h"
 #include "cli/nearest.h"
 #include "cli/words.h"
 #include "core/hash.h"
@@ -62,7 +63,8 @@ static void print_row(const char *name, const char *arguments, const char *help)
 	char left[80];
 
 	snprintf(left, sizeof(left), "%s %s", name, arguments);
-	printf("  %-34s %s\n", left, help);
+	printf("  %-34s ", left);
+	gt_help_wrap(help, 37, stdout);
 }
 
 static int print_help(void)

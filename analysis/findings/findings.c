@@ -92,11 +92,29 @@ int gt_findings_find(const struct gt_job *job, const struct gt_filter *filter,
 	return rc;
 }
 
+static void free_places(struct gt_finding *finding)
+{
+	for (size_t i = 0; i < finding->place_count; i++)
+		free(finding->places[i].where);
+}
+
+size_t gt_findings_cut(struct gt_findings *findings, size_t top)
+{
+	size_t found = gt_findings_count(findings, GT_FINDING_FOUND);
+	size_t more = found > top ? found - top : 0;
+
+	for (size_t i = top; i < top + more; i++)
+		free_places(&findings->list.at[i]);
+	for (size_t i = found; more && i < findings->list.count; i++)
+		findings->list.at[i - more] = findings->list.at[i];
+	findings->list.count -= more;
+	return more;
+}
+
 void gt_findings_fini(struct gt_findings *findings)
 {
 	for (size_t i = 0; i < findings->list.count; i++)
-		for (size_t k = 0; k < findings->list.at[i].place_count; k++)
-			free(findings->list.at[i].places[k].where);
+		free_places(&findings->list.at[i]);
 	gt_vec_free(&findings->list);
 }
 

@@ -63,6 +63,10 @@ int gt_findings_find(const struct gt_job *job, const struct gt_filter *filter,
 		     struct gt_findings *ret_findings);
 void gt_findings_fini(struct gt_findings *findings);
 
+/* Keeps the first @top of what was found, and all that is clear or undecided. Returns how many it
+ * left out. */
+size_t gt_findings_cut(struct gt_findings *findings, size_t top);
+
 /* How many were found. */
 size_t gt_findings_count(const struct gt_findings *findings, enum gt_finding_state state);
 

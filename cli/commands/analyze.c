@@ -7,8 +7,9 @@
 
 #include "analysis/findings/findings.h"
 #include "cli/cmdline.h"
-#include "cli/help.h"
-#include "readers/show.h"
+#include "readers/wrap.h"
+
+#define PROSE 100 /* columns of advice at most */
 
 static const struct gt_cmdline_option options[] = {
 	GT_CMDLINE_FRAME_OPTIONS("user|innermost", GT_CMDLINE_USER_FRAME),
@@ -16,73 +17,90 @@ static const struct gt_cmdline_option options[] = {
 	GT_CMDLINE_COMMUNICATION_OPTION,
 	GT_CMDLINE_SYMBOLIZE_OPTION,
 	{"format", "NAME", "text|csv|json|markdown", "text (default), csv, json or markdown"},
+	{"top", "N", "0..1000000000", "findings at most, those that save most (default 0: all)"},
+	GT_CMDLINE_WIDTH_OPTION,
 	GT_CMDLINE_TABLES_OPTION,
 	{NULL, NULL, NULL, NULL},
 };
 
-static void print_places(const struct gt_finding *finding)
+static void print_places(const struct gt_finding *finding, size_t columns)
 {
 	char time[32];
 
 	for (size_t i = 0; i < finding->place_count; i++) {
 		const struct gt_finding_place *place = &finding->places[i];
 
-		gt_show_line(stdout, "   %s %s (%" PRIu64 " x, %s)", i ? "     " : "where",
-			     place->where, place->count,
+		gt_wrap_line(stdout, columns, 11, "   %s %s (%" PRIu64 " x, %s)",
+			     i ? "     " : "where", place->where, place->count,
 			     gt_table_time((double)place->ns, time, sizeof(time)));
 	}
 	if (finding->place_total > finding->place_count)
 		printf("         and %zu more\n", finding->place_total - finding->place_count);
 }
 
-static void print_finding(const struct gt_finding *finding, size_t number)
+static void print_finding(const struct gt_finding *finding, size_t number, size_t columns)
 {
 	double wall = (double)finding->wall;
 	char time[32];
 
-	gt_show_line(stdout, "%zu. %s (%s)", number, finding->rule->title, finding->rule->id);
+	gt_wrap_line(stdout, columns, 3, "%zu. %s (%s)", number, finding->rule->title,
+		     finding->rule->id);
 	if (finding->saves)
 		printf("   saves at most %s (%.1f %% of wall)\n",
 		       gt_table_time((double)finding->saves, time, sizeof(time)),
 		       wall > 0 ? (double)finding->saves * 100 / wall : 0);
-	gt_show_line(stdout, "   seen  %s", finding->evidence);
-	print_places(finding);
-	printf("   do    ");
-	gt_help_wrap(finding->rule->advice, 9, stdout);
+	gt_wrap_line(stdout, columns, 9, "   seen  %s", finding->evidence);
+	print_places(finding, columns);
+	gt_wrap_line(stdout, columns && columns < PROSE ? columns : PROSE, 9, "   do    %s",
+		     finding->rule->advice);
 	putchar('\n');
 }
 
-static void print_text(const struct gt_findings *findings)
+static void print_clear(const struct gt_findings *findings, size_t columns)
 {
-	const char *gap = "Clear: ";
+	const char *gap = "";
+	char *clear = NULL;
+	size_t size;
+	FILE *memory = open_memstream(&clear, &size);
+
+	if (!memory)
+		return;
+	for (size_t i = 0; i < findings->list.count; i++) {
+		if (findings->list.at[i].state != GT_FINDING_CLEAR)
+			continue;
+		fprintf(memory, "%s%s", gap, findings->list.at[i].rule->id);
+		gap = ", ";
+	}
+	if (!fclose(memory) && *gap)
+		gt_wrap_line(stdout, columns, 7, "Clear: %s", clear);
+	free(clear);
+}
+
+static void print_text(const struct gt_findings *findings, size_t more, size_t columns)
+{
 	size_t number = 0;
 
 	for (size_t i = 0; i < findings->list.count; i++)
 		if (findings->list.at[i].state == GT_FINDING_FOUND)
-			print_finding(&findings->list.at[i], ++number);
+			print_finding(&findings->list.at[i], ++number, columns);
+	if (more)
+		printf("... and %zu more\n\n", more);
 	if (!number)
 		puts("Nothing found.\n");
 	if (gt_findings_count(findings, GT_FINDING_UNDECIDED))
 		puts("Not decidable from this trace:");
 	for (size_t i = 0; i < findings->list.count; i++)
 		if (findings->list.at[i].state == GT_FINDING_UNDECIDED)
-			gt_show_line(stdout, "   %s: needs %s", findings->list.at[i].rule->id,
-				     findings->list.at[i].needs);
-	for (size_t i = 0; i < findings->list.count; i++) {
-		if (findings->list.at[i].state != GT_FINDING_CLEAR)
-			continue;
-		printf("%s%s", gap, findings->list.at[i].rule->id);
-		gap = ", ";
-	}
-	if (*gap == ',')
-		putchar('\n');
+			gt_wrap_line(stdout, columns, 6, "   %s: needs %s",
+				     findings->list.at[i].rule->id, findings->list.at[i].needs);
+	print_clear(findings, columns);
 	if (number) {
 		putchar('\n');
-		gt_help_wrap(
+		gt_wrap_line(
+			stdout, columns && columns < PROSE ? columns : PROSE, 0,
 			"A saving is the most that a change could bring: of calls all the idle "
 			"time that they touch, whatever its main cause in gputrace gaps. "
-			"Savings overlap: do not add them up.",
-			0, stdout);
+			"Savings overlap: do not add them up.");
 		putchar('\n');
 	}
 }
@@ -94,15 +112,18 @@ static int print(const struct gt_cmdline *args, const struct gt_job *job,
 	struct gt_table tables[2] = {0};
 	struct gt_findings findings;
 	int rc = gt_findings_find(job, filter, &findings);
+	size_t top = (size_t)gt_cmdline_number(args, "top", 0), more = 0;
 
+	if (!rc && top)
+		more = gt_findings_cut(&findings, top);
 	if (!rc && how.format == GT_FORMAT_TABLE && !gt_cmdline_get(args, "output")) {
-		print_text(&findings);
+		print_text(&findings, more, how.columns);
 	} else if (!rc) {
 		gt_findings_table(&findings, &tables[0]);
 		gt_findings_places(&findings, &tables[1]);
 		rc = gt_cmdline_print_tables(args, tables, 2, &how);
 	}
-	gt_cmdline_losses(&job, 1, how.format);
+	gt_cmdline_losses(&job, 1, &how);
 	for (size_t i = 0; i < 2; i++)
 		gt_table_fini(&tables[i]);
 	gt_findings_fini(&findings);

@@ -9,6 +9,7 @@
 #include "analysis/stats.h"
 #include "cli/cmdline.h"
 #include "readers/show.h"
+#include "readers/wrap.h"
 
 #define DEFAULT_SHARE 0.01 /* % */
 
@@ -54,26 +55,32 @@ struct runs {
 
 /* "A: a.json b.json (2 runs, 10 steps)" */
 static void print_side(const struct gt_cmdline *args, const struct runs *runs,
-		       const struct gt_diff *diff, int side, const char *end)
+		       const struct gt_diff *diff, int side, size_t columns, const char *end)
 {
-	size_t from = side ? runs->of_a : 0, until = side ? runs->count : runs->of_a;
+	size_t from = side ? runs->of_a : 0, until = side ? runs->count : runs->of_a, size;
+	char *inputs = NULL;
+	FILE *memory = open_memstream(&inputs, &size);
 
-	printf("%c:", 'A' + side);
-	for (size_t i = from; i < until; i++) {
-		putchar(' ');
-		gt_show(args->inputs[i], stdout);
-	}
-	printf(" (%s)%s\n", diff->extent[side], end);
+	if (!memory)
+		return;
+	for (size_t i = from; i < until; i++)
+		fprintf(memory, "%s ", args->inputs[i]);
+	if (!fclose(memory))
+		gt_wrap_line(stdout, columns, 3, "%c: %s(%s)%s", 'A' + side, inputs,
+			     diff->extent[side], end);
+	free(inputs);
 }
 
 static void print_sides(const struct gt_cmdline *args, const struct runs *runs,
-			const struct gt_diff *diff, bool markdown)
+			const struct gt_diff *diff, const struct gt_print *how)
 {
-	print_side(args, runs, diff, 0, markdown ? "  " : "");
-	print_side(args, runs, diff, 1, "");
+	const char *end = how->format == GT_FORMAT_MARKDOWN ? "  " : "";
+
+	print_side(args, runs, diff, 0, how->columns, end);
+	print_side(args, runs, diff, 1, how->columns, "");
 	putchar('\n');
 	for (size_t i = 0; i < diff->notes.list.count; i++)
-		gt_show_line(stdout, "%s%s", diff->notes.list.at[i], markdown ? "  " : "");
+		gt_wrap_line(stdout, how->columns, 2, "%s%s", diff->notes.list.at[i], end);
 	putchar('\n');
 }
 
@@ -95,7 +102,7 @@ static int print(const struct gt_cmdline *args, const struct runs *runs, struct 
 			shown[count++] = diff->tables[i];
 	}
 	if (for_people)
-		print_sides(args, runs, diff, markdown);
+		print_sides(args, runs, diff, &how);
 	gt_cmdline_mangled(args, runs->jobs, runs->count, &mangled, &how);
 	rc = gt_cmdline_print_tables(args, shown, count, &how);
 	gt_mangled_names_fini(&mangled);
@@ -105,11 +112,12 @@ static int print(const struct gt_cmdline *args, const struct runs *runs, struct 
 static void print_losses(const struct gt_cmdline *args, const struct runs *runs)
 {
 	const struct gt_job **jobs = calloc(runs->count, sizeof(*jobs));
+	struct gt_print how = gt_cmdline_print(args);
 
 	for (size_t i = 0; jobs && i < runs->count; i++)
 		jobs[i] = &runs->jobs[i];
 	if (jobs)
-		gt_cmdline_losses(jobs, runs->count, gt_cmdline_print(args).format);
+		gt_cmdline_losses(jobs, runs->count, &how);
 	free(jobs);
 }
 

@@ -18,11 +18,13 @@
 #include "cli/command.h"
 #include "cli/run/trial.h"
 #include "cli/settings.h"
+#include "cli/terminal.h"
 #include "core/budget.h"
 #include "core/pattern.h"
 #include "core/run_name.h"
 #include "readers/shell_word.h"
 #include "readers/show.h"
+#include "readers/wrap.h"
 #include "recover/spools.h"
 
 enum verdict {
@@ -52,7 +54,8 @@ static void say(struct doctor *doctor, enum verdict verdict, const char *subject
 	length = vasprintf(&text, format, arguments);
 	va_end(arguments);
 	if (length >= 0) {
-		gt_show_line(stdout, "%s  %-9s %s", words[verdict], subject, text);
+		gt_wrap_line(stdout, gt_terminal_columns(), 16, "%s  %-9s %s", words[verdict],
+			     subject, text);
 		free(text);
 	}
 	doctor->bad += verdict == BAD;
@@ -60,7 +63,7 @@ static void say(struct doctor *doctor, enum verdict verdict, const char *subject
 
 static void remedy(const char *text)
 {
-	gt_show_line(stdout, "                -> %s", text);
+	gt_wrap_line(stdout, gt_terminal_columns(), 19, "                -> %s", text);
 }
 
 static void check_library(struct doctor *doctor)

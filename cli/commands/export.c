@@ -62,7 +62,7 @@ static int export_to(const struct gt_job *job, const struct gt_export_sink *sink
 	if (rc && !stopped)
 		gt_cmdline_complain(error);
 	else
-		gt_cmdline_report_losses(text, GT_FORMAT_CSV);
+		gt_cmdline_report_losses(text, NULL);
 	free(text);
 	return rc ? GT_EXIT_FAILED : GT_EXIT_OK;
 }

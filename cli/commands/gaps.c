@@ -7,6 +7,7 @@
 
 #include "analysis/gaps.h"
 #include "cli/cmdline.h"
+#include "readers/wrap.h"
 
 static const struct gt_cmdline_option options[] = {
 	{"min", "US", "0..1000000000", "ignore gaps shorter than US microseconds (default 0)"},
@@ -31,11 +32,14 @@ enum {
 };
 
 /* A line below the tables; not in what a program reads. */
-static void report(bool is_so, const char *line, enum gt_format format)
+static void report(bool is_so, const char *line, const struct gt_print *how)
 {
-	if (is_so)
-		fprintf(format == GT_FORMAT_TABLE ? stdout : stderr, "%s%s\n",
-			format == GT_FORMAT_TABLE ? "\n" : "", line);
+	bool behind = how->format == GT_FORMAT_TABLE;
+
+	if (!is_so)
+		return;
+	fputs(behind ? "\n" : "", stdout);
+	gt_wrap_line(behind ? stdout : stderr, how->columns, 0, "%s", line);
 }
 
 /* Busy and idle time are not all of a window. */
@@ -80,17 +84,16 @@ static int print(const struct gt_cmdline *args, const struct gt_job *job,
 	if (!rc) {
 		rc = gt_cmdline_print_tables(args, tables, tables[PEERS].rows ? TABLES : PEERS,
 					     &how);
-		report(gt_gaps_missed(job, missed, sizeof(missed)), missed, how.format);
+		report(gt_gaps_missed(job, missed, sizeof(missed)), missed, &how);
 		report(filter->terms.count && filter_leaves_work(&tables[WINDOWS]),
-		       "What is neither busy nor idle is work that --filter leaves out.",
-		       how.format);
-		report(differ, GT_GAPS_DIFFER, how.format);
+		       "What is neither busy nor idle is work that --filter leaves out.", &how);
+		report(differ, GT_GAPS_DIFFER, &how);
 		report(gt_gaps_shared(job, filter),
 		       "Processes of one host used a GPU of the same number at the same time. If "
 		       "it "
 		       "is one GPU, what is idle for one may be another's work.",
-		       how.format);
-		gt_cmdline_losses(&job, 1, how.format);
+		       &how);
+		gt_cmdline_losses(&job, 1, &how);
 	}
 	for (int i = 0; i < TABLES; i++)
 		gt_table_fini(&tables[i]);

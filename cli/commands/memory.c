@@ -95,7 +95,7 @@ static int print_tables(const struct gt_cmdline *args, const struct gt_job *job,
 	count = without_empty(tables, !is_for_people);
 	if (!rc)
 		rc = gt_cmdline_print_tables(args, tables, count, &how);
-	gt_cmdline_losses(&job, 1, how.format);
+	gt_cmdline_losses(&job, 1, &how);
 	for (int i = 0; i < TABLES; i++)
 		gt_table_fini(&tables[i]);
 	return rc ? GT_EXIT_FAILED : GT_EXIT_OK;

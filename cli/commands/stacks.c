@@ -79,7 +79,7 @@ static int run_stacks(const struct gt_cmdline *args)
 		printed = gt_folded_build(&job, &filter, weight, false, &stacks)
 				  ? GT_EXIT_FAILED
 				  : print(args, &stacks, weight);
-		gt_cmdline_losses((const struct gt_job *const[]){&job}, 1, GT_FORMAT_CSV);
+		gt_cmdline_losses((const struct gt_job *const[]){&job}, 1, NULL);
 		gt_cmdline_report_filter(&job, 1, &filter);
 		rc = printed ? printed : rc;
 	}

@@ -10,6 +10,7 @@
 #include "analysis/usage/usage.h"
 #include "cli/cmdline.h"
 #include "readers/show.h"
+#include "readers/wrap.h"
 
 #define MAX_TABLES 32
 
@@ -223,7 +224,7 @@ static const char *filtered(const struct gt_model *model)
 	return gt_stats_filters(&model->reading, filters) ? " (filtered)" : "";
 }
 
-static void print_devices(const struct gt_job *job, const struct gt_filter *filter)
+static void print_devices(const struct gt_job *job, const struct gt_filter *filter, size_t columns)
 {
 	struct gt_device_use *uses = NULL;
 	int count = gt_stats_devices(job, filter, &uses);
@@ -239,8 +240,8 @@ static void print_devices(const struct gt_job *job, const struct gt_filter *filt
 		if (use->count[GT_OP_GRAPH])
 			snprintf(graphs, sizeof(graphs), ", %" PRIu64 " whole graph%s",
 				 use->count[GT_OP_GRAPH], gt_plural(use->count[GT_OP_GRAPH]));
-		gt_show_line(
-			stdout,
+		gt_wrap_line(
+			stdout, columns, 2,
 			"%s: busy %s%s of %s (%.1f %%)%s, %" PRIu64 " kernel%s, %" PRIu64
 			" %s, %" PRIu64 " set%s%s%s%s",
 			device, gt_table_time((double)use->busy, busy, sizeof(busy)),
@@ -256,23 +257,23 @@ static void print_devices(const struct gt_job *job, const struct gt_filter *filt
 	free(uses);
 }
 
-static void print_cost(const struct gt_job *job)
+static void print_cost(const struct gt_job *job, size_t columns)
 {
 	char cost[256];
 
 	if (gt_stats_cost(job, cost, sizeof(cost)))
-		gt_show_line(stdout, "tracer cost: %s", cost);
+		gt_wrap_line(stdout, columns, 2, "tracer cost: %s", cost);
 }
 
-static void print_traces(const struct gt_job *job)
+static void print_traces(const struct gt_job *job, size_t columns)
 {
 	char span[32];
 
 	for (size_t i = 0; i < job->count; i++) {
 		const struct gt_model *model = &job->models[i];
 
-		gt_show_line(
-			stdout, "%s: %" PRIu64 " event%s over %s", model->path,
+		gt_wrap_line(
+			stdout, columns, 2, "%s: %" PRIu64 " event%s over %s", model->path,
 			model->reading.events, gt_plural(model->reading.events),
 			gt_table_time((double)(model->last - model->first), span, sizeof(span)));
 	}
@@ -295,15 +296,15 @@ static int print_all(const struct gt_cmdline *args, const struct gt_job *job,
 				gt_table_cut(&out->tables[i], (size_t)top);
 	if (how.format == GT_FORMAT_TABLE && plain) {
 		if (!summary)
-			print_traces(job);
-		print_devices(job, filter);
-		print_cost(job);
+			print_traces(job, how.columns);
+		print_devices(job, filter, how.columns);
+		print_cost(job, how.columns);
 		putchar('\n');
 	}
 	gt_cmdline_mangled(args, job, 1, &mangled, &how);
 	rc = gt_cmdline_print_tables(args, out->tables, out->count, &how);
 	gt_mangled_names_fini(&mangled);
-	gt_cmdline_losses(&job, 1, how.format);
+	gt_cmdline_losses(&job, 1, &how);
 	return rc;
 }
 
