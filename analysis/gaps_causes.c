@@ -15,7 +15,8 @@
 #include "analysis/share.h"
 #include "core/schema/ledger.h"
 
-#define KEY_BYTES 8192
+#define KEY_BYTES    8192
+#define WINDOW_SHARE 1 /* its column; the idle time is the next */
 
 static const struct gt_column columns[] =
 	{
@@ -257,6 +258,8 @@ int gt_gaps_table(const struct gt_gaps *gaps, struct gt_table *ret_table)
 		      has_samples ? sampled_columns : columns,
 		      has_samples ? sizeof(sampled_columns) / sizeof(sampled_columns[0])
 				  : sizeof(columns) / sizeof(columns[0]));
+	ret_table->kept = WINDOW_SHARE + 2;
+	ret_table->minor = 1u << WINDOW_SHARE;
 	for (size_t i = 0; !rc && i < c->row.count; i++)
 		put_row(ret_table, &c->row.at[i], gaps, has_samples);
 	put_edge(ret_table, &gaps->before, gaps, has_samples, "before first", "(no operation yet)");

@@ -6,19 +6,19 @@
 
 #include <string.h>
 
+#include "readers/wrap.h"
+
 #define GAP         2  /* before each column */
 #define LEAST_NAMES 36 /* characters of a last column for which numbers are left out */
 #define ENOUGH      50 /* the same of one that is far longer, as call stacks are */
+#define LEAST_TEXT  24 /* the same of text, whose ends say enough */
+#define TOO_SHORT   20 /* to be understood: numbers that are kept are left out, too */
 #define LEAST_WIDTH 11 /* of what is shortened */
 #define KEPT_FIRST  2  /* columns that are never left out */
 
 size_t gt_table_text_width(const char *text)
 {
-	size_t n = 0;
-
-	for (; *text; text++)
-		n += ((unsigned char)*text & 0xc0) != 0x80;
-	return n;
+	return gt_wrap_width(text, strlen(text));
 }
 
 static bool is_text(const struct gt_table *table, size_t column)
@@ -54,14 +54,22 @@ static size_t whole_width(const struct gt_table_fit *fit, const struct gt_table 
 	return sum;
 }
 
-/* Leaves the rightmost column of numbers out. False: there is none that may go. */
-static bool leave_one_out(struct gt_table_fit *fit, const struct gt_table *table)
+/* Leaves a minor column or the rightmost one of numbers out, but for the first @kept. False: there
+ * is none that may go. */
+static bool leave_one_out(struct gt_table_fit *fit, const struct gt_table *table, size_t kept)
 {
-	size_t found = SIZE_MAX, kept = table->kept ? table->kept : KEPT_FIRST;
+	size_t found = SIZE_MAX, minor = SIZE_MAX;
 
-	for (size_t c = kept; c < table->width; c++)
-		if (fit->shows[c] && !is_text(table, c))
+	for (size_t c = 0; c < table->width; c++) {
+		if (!fit->shows[c] || is_text(table, c))
+			continue;
+		if (table->minor >> c & 1)
+			minor = c;
+		if (c >= kept)
 			found = c;
+	}
+	if (minor != SIZE_MAX)
+		found = minor;
 	if (found != SIZE_MAX)
 		fit->shows[found] = false;
 	return found != SIZE_MAX;
@@ -93,7 +101,7 @@ static void give_more_room(struct gt_table_fit *fit, const struct gt_table *tabl
 	bool shows[GT_TABLE_MAX_COLUMNS];
 
 	memcpy(shows, fit->shows, sizeof(shows));
-	while (!fits(fit, table, columns) && leave_one_out(fit, table))
+	while (!fits(fit, table, columns) && leave_one_out(fit, table, KEPT_FIRST))
 		shorten_last(fit, table, rows, columns);
 	if (fits(fit, table, columns))
 		return;
@@ -101,22 +109,29 @@ static void give_more_room(struct gt_table_fit *fit, const struct gt_table *tabl
 	shorten_last(fit, table, rows, columns);
 }
 
-/* What the last column should have at least. */
-static size_t least_names(size_t whole)
+/* What the last column, @whole characters wide, should have at least. */
+static size_t least_names(const struct gt_column *column, size_t whole)
 {
-	if (whole > 2 * LEAST_NAMES)
+	size_t least = column->kind == GT_COLUMN_CODE ? LEAST_NAMES : LEAST_TEXT;
+
+	if (column->kind == GT_COLUMN_CODE && whole > 2 * LEAST_NAMES)
 		return ENOUGH;
-	return whole < LEAST_NAMES ? whole : LEAST_NAMES;
+	return whole < least ? whole : least;
 }
 
 static void fit_into(struct gt_table_fit *fit, const struct gt_table *table, size_t rows,
 		     size_t columns)
 {
 	size_t last = gt_table_last_shown(table), whole = fit->widths[last];
+	size_t kept = table->kept ? table->kept : KEPT_FIRST;
 
 	if (is_text(table, last))
-		fit->widths[last] = least_names(whole);
-	while (!fits(fit, table, columns) && leave_one_out(fit, table))
+		fit->widths[last] = least_names(&table->columns[last], whole);
+	while (!fits(fit, table, columns) && leave_one_out(fit, table, kept))
+		;
+	if (is_text(table, last) && whole > TOO_SHORT)
+		fit->widths[last] = TOO_SHORT;
+	while (!fits(fit, table, columns) && leave_one_out(fit, table, KEPT_FIRST))
 		;
 	fit->widths[last] = whole;
 	if (fits(fit, table, columns) || !is_text(table, last))

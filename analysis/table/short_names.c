@@ -14,6 +14,7 @@
 
 #include "analysis/table/mangled.h"
 #include "analysis/table/table.h"
+#include "readers/wrap.h"
 #include "trace/frame.h"
 
 #define LONGEST 4096
@@ -35,6 +36,8 @@ struct table_name {
 	char *shown;                /* owned */
 	struct gt_code_name *parts; /* owned; NULL: a stack, or text that is no name */
 	size_t common;              /* frames of a stack that all which read alike have in common */
+	size_t number;              /* of those that read alike, 0: none does */
+	size_t added;               /* characters behind it, of columns that people do not get */
 	enum form form;
 };
 
@@ -126,6 +129,15 @@ static size_t keep_ambiguous(struct table_name *names, size_t count)
 	return kept;
 }
 
+static bool is_numbered(const struct table_name *names, size_t count)
+{
+	bool numbered = false;
+
+	for (size_t i = 0; i < count; i++)
+		numbered |= names[i].number > 0;
+	return numbered;
+}
+
 /* Behind texts that read alike and are not: " (1)", " (2)". */
 static bool number(struct table_name *names, size_t count)
 {
@@ -134,12 +146,12 @@ static bool number(struct table_name *names, size_t count)
 		bool is_new = is_first || strcmp(names[i].whole, names[i - 1].whole);
 
 		nth = is_first ? 1 : nth + is_new;
-		names[i].common = nth;
+		names[i].number = nth;
 	}
 	for (size_t i = 0; i < count; i++) {
 		char *longer;
 
-		if (asprintf(&longer, "%s (%zu)", names[i].shown, names[i].common) < 0)
+		if (asprintf(&longer, "%s (%zu)", names[i].shown, names[i].number) < 0)
 			return false;
 		free(names[i].shown);
 		names[i].shown = longer;
@@ -190,14 +202,18 @@ static bool tell_all_apart(struct table_name *names, size_t count)
 	return differ;
 }
 
+static void take_apart(struct table_name *names, size_t count)
+{
+	for (size_t i = 0; i < count; i++)
+		names[i].parts =
+			gt_frame_is_stack(names[i].whole) ? NULL : gt_frame_parts(names[i].whole);
+}
+
 static bool shorten(struct table_name *names, size_t count, size_t width)
 {
 	size_t alike;
 	bool differ = true;
 
-	for (size_t i = 0; i < count; i++)
-		names[i].parts =
-			gt_frame_is_stack(names[i].whole) ? NULL : gt_frame_parts(names[i].whole);
 	if (!show(names, count, width, write_name))
 		return false;
 	alike = keep_ambiguous(names, count);
@@ -230,6 +246,7 @@ static bool add_number(const struct gt_table *table, struct table_name *names, s
 		if (asprintf(&longer, "%s %s %.0f", names[i].shown, table->columns[column].title,
 			     number_of(table, &names[i], column)) < 0)
 			return false;
+		names[i].added += strlen(longer) - strlen(names[i].shown);
 		free(names[i].shown);
 		names[i].shown = longer;
 	}
@@ -255,8 +272,45 @@ static bool add_hidden(const struct gt_table *table, struct table_name *names, s
 	return true;
 }
 
+/* By how much what was added makes a name wider than @width. */
+static size_t find_excess(const struct table_name *names, size_t count, size_t width)
+{
+	size_t most = 0;
+
+	for (size_t i = 0; i < count; i++) {
+		size_t n = gt_wrap_width(names[i].shown, strlen(names[i].shown));
+		size_t excess = n > width ? n - width : 0;
+
+		if (excess > names[i].added)
+			excess = names[i].added;
+		if (excess > most)
+			most = excess;
+	}
+	return most;
+}
+
+static bool shorten_code(const struct gt_table *table, struct table_name *names, size_t count,
+			 size_t width, bool must_fit)
+{
+	size_t excess;
+
+	take_apart(names, count);
+	if (!shorten(names, count, width) || !add_hidden(table, names, count))
+		return false;
+	excess = must_fit ? find_excess(names, count, width) : 0;
+	if (!excess || excess >= width)
+		return true;
+	for (size_t i = 0; i < count; i++) {
+		names[i].form = FORM_SHORT;
+		names[i].number = 0;
+		gt_code_name_free(names[i].parts);
+	}
+	take_apart(names, count);
+	return shorten(names, count, width - excess) && add_hidden(table, names, count);
+}
+
 static void shorten_column(struct gt_short_names *names, const struct gt_table *table, size_t rows,
-			   size_t width, size_t column)
+			   size_t width, bool must_fit, size_t column)
 {
 	struct table_name *list = calloc(rows + 1, sizeof(*list));
 	bool done;
@@ -270,9 +324,10 @@ static void shorten_column(struct gt_short_names *names, const struct gt_table *
 		list[row].whole = cell->text ? cell->text : "";
 	}
 	if (table->columns[column].kind == GT_COLUMN_CODE)
-		done = shorten(list, rows, width) && add_hidden(table, list, rows);
+		done = shorten_code(table, list, rows, width, must_fit);
 	else
 		done = fit(list, rows, width);
+	names->are_numbered |= done && is_numbered(list, rows);
 	for (size_t row = 0; row < rows; row++) {
 		if (done)
 			names->text[list[row].cell] = list[row].shown;
@@ -296,7 +351,7 @@ void gt_short_names_make(struct gt_short_names *ret_names, const struct gt_table
 		if (table->columns[c].kind == GT_COLUMN_CODE ||
 		    (fit_text && table->columns[c].kind == GT_COLUMN_TEXT &&
 		     c == gt_table_last_shown(table)))
-			shorten_column(ret_names, table, cells / table->width, width, c);
+			shorten_column(ret_names, table, cells / table->width, width, fit_text, c);
 }
 
 void gt_short_names_mangled(struct gt_short_names *ret_names, const struct gt_table *table,

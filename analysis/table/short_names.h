@@ -16,6 +16,7 @@ struct gt_print;
 struct gt_short_names {
 	char **text; /* by number of the cell, NULL: the cell's own; owned */
 	size_t count;
+	bool are_numbered; /* some read alike but for a number behind them */
 };
 
 /* Those of the first @rows rows of @table, of @width characters where that is possible; with

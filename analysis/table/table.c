@@ -13,6 +13,7 @@
 #include "analysis/table/fit.h"
 #include "analysis/table/short_names.h"
 #include "readers/show.h"
+#include "readers/wrap.h"
 
 void gt_table_init(struct gt_table *table, const char *name, const char *title,
 		   const struct gt_column *columns, size_t width)
@@ -380,20 +381,31 @@ static void print_row(const struct gt_table *table, size_t row, const struct gt_
 	}
 }
 
-static void print_left_out(const struct gt_table *table, const struct gt_table_fit *fit, FILE *out)
+static void print_left_out(const struct gt_table *table, const struct gt_table_fit *fit,
+			   size_t columns, FILE *out)
 {
-	const char *gap = "  no room for ";
+	const char *gap = "";
+	char *names = NULL;
+	size_t size;
+	FILE *memory = open_memstream(&names, &size);
 
+	if (!memory)
+		return;
 	for (size_t c = 0; c < table->width; c++) {
 		const char *brief = table->columns[c].brief;
 
 		if (brief && *brief && !fit->shows[c]) {
-			fprintf(out, "%s%s", gap, brief);
+			fprintf(memory, "%s%s", gap, brief);
 			gap = ", ";
 		}
 	}
-	if (*gap == ',')
-		fputc('\n', out);
+	if (!fclose(memory) && *gap)
+		gt_wrap_line(out, columns, 4, "  no room for %s", names);
+	free(names);
+	if (fit->names.are_numbered)
+		gt_wrap_line(out, columns, 4,
+			     "  (1), (2): names that differ in what was left out; --names=full "
+			     "shows it");
 }
 
 static void print_rows(const struct gt_table *table, const struct gt_print *how, FILE *out)
@@ -409,14 +421,15 @@ static void print_rows(const struct gt_table *table, const struct gt_print *how,
 		print_row(table, row, &fit, out);
 		fputc('\n', out);
 	}
-	print_left_out(table, &fit, out);
+	print_left_out(table, &fit, how->columns, out);
 	gt_table_fit_fini(&fit);
 }
 
 static void print_human(const struct gt_table *table, const struct gt_print *how, FILE *out)
 {
-	fprintf(out, "%s%s%s\n", how->color ? "\033[1m" : "", table->title,
-		how->color ? "\033[0m" : "");
+	fputs(how->color ? "\033[1m" : "", out);
+	gt_wrap_line(out, how->columns, 2, "%s", table->title);
+	fputs(how->color ? "\033[0m" : "", out);
 	if (table->rows)
 		print_rows(table, how, out);
 	else

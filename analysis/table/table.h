@@ -48,6 +48,7 @@ struct gt_table {
 	const struct gt_column *columns;
 	size_t width;
 	size_t kept;                  /* first columns that a narrow terminal gets too; 0: two */
+	uint32_t minor;               /* bits: columns that are left out first there */
 	GT_VEC(struct gt_cell) cells; /* row after row */
 	size_t rows;
 };
