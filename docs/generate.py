@@ -16,7 +16,7 @@ def ask(cli, *words):
 def commands(cli):
     """(name, arguments, help) of each listed command."""
     rows = []
-    for line in ask(cli, "--help").splitlines():
+    for line in re.sub(r"\n {20,}", " ", ask(cli, "--help")).splitlines():
         row = re.match(r"  (\S+) (.*?)  +(\S.*)$", line)
         if row:
             rows.append(row.groups())
