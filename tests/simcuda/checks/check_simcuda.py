@@ -210,7 +210,7 @@ class Device(unittest.TestCase):
 
     def test_script_decides_duration_and_registers(self):
         with tempfile.NamedTemporaryFile('w') as script:
-            script.write('# comment\n*scale* ns=12345 registers=77\n')
+            script.write('# comment\nscale* ns=12345 registers=77\n')
             script.flush()
             result = run(f'--script={script.name}')
         self.assertEqual({int(k['end']) - int(k['start']) for k in of(result, 'kernel')}, {12345})

@@ -102,11 +102,43 @@ void sim_options_read(void)
 	read_faults(getenv("SIMCUDA_FAULT"));
 }
 
+/* "_ZN3app5scaleEPfi" as "app::scale"; other names as they are. */
+static void write_plain(const char *name, char *out, size_t size)
+{
+	const char *text = name + 2 + (name[0] && name[1] && name[2] == 'N');
+	size_t n = 0;
+
+	snprintf(out, size, "%s", name);
+	if (strncmp(name, "_Z", 2) || *text < '1' || *text > '9')
+		return;
+	while (*text >= '1' && *text <= '9') {
+		char *word;
+		size_t length = strtoul(text, &word, 10);
+
+		if (length > strlen(word) || n + length + 3 > size)
+			break;
+		n += (size_t)snprintf(out + n, size - n, "%s%.*s", n ? "::" : "", (int)length,
+				      word);
+		text = word + length;
+	}
+}
+
+/* The name that the compiler made, the one in the source, or that without its namespaces. */
+static int is_called(const char *glob, const char *name)
+{
+	char plain[1024], *last;
+
+	write_plain(name, plain, sizeof(plain));
+	last = strrchr(plain, ':');
+	return !fnmatch(glob, name, 0) || !fnmatch(glob, plain, 0) ||
+	       (last && !fnmatch(glob, last + 1, 0));
+}
+
 void sim_kernel_facts_of(struct CUfunc_st *function)
 {
 	function->registers = 32;
 	for (size_t i = 0; i < rule_count; i++) {
-		if (fnmatch(rules[i].glob, function->name, 0))
+		if (!is_called(rules[i].glob, function->name))
 			continue;
 		function->fixed_ns = rules[i].ns;
 		function->registers = rules[i].registers;
