@@ -63,7 +63,7 @@ static bool parse_window(struct gt_filter *filter, struct gt_filter_term *term, 
 	term->from = 0;
 	term->to = INT64_MAX;
 	if (!dots)
-		return false;
+		return refuse(filter, text, strlen(text), "is no FROM..TO");
 	if (dots != text && !parse_time(filter, text, (size_t)(dots - text), &term->from))
 		return false;
 	if (dots[2] && !parse_time(filter, dots + 2, strlen(dots + 2), &term->to))
@@ -173,12 +173,20 @@ static bool in_nvtx(const struct gt_filter_term *term, const struct gt_model *mo
 	return false;
 }
 
+/* The name of a step, or its number alone: "3" is "ProfilerStep#3". */
+static bool is_step(const char *glob, const char *name)
+{
+	const char *number = strrchr(name, '#');
+
+	return !fnmatch(glob, name, 0) || (number && !strcmp(glob, number + 1));
+}
+
 static bool in_step(const struct gt_filter_term *term, const struct gt_model *model, int64_t t)
 {
 	uint32_t step = gt_model_step_at(model, t);
 
 	return step != GT_NONE &&
-	       !fnmatch(term->glob, gt_model_name(model, model->ranges.at[step].name), 0);
+	       is_step(term->glob, gt_model_name(model, model->ranges.at[step].name));
 }
 
 /* " (2)", which a table puts behind names that read alike; else the text's end. */
@@ -286,13 +294,32 @@ static bool op_passes(const struct gt_filter_term *term, const struct gt_model *
 	}
 }
 
+/* Of kinds, as bits. */
+#define BIT(kind) (1u << (kind))
+
+/* Kinds of terms, and those of which one let something pass. */
+struct kinds_passed {
+	unsigned int asked, passed;
+};
+
+static bool is_open(struct kinds_passed *kinds, const struct gt_filter_term *term)
+{
+	kinds->asked |= BIT(term->kind);
+	return !(kinds->passed & BIT(term->kind));
+}
+
 bool gt_filter_op(const struct gt_filter *filter, const struct gt_model *model,
 		  const struct gt_op *op)
 {
-	for (size_t i = 0; i < filter->terms.count; i++)
-		if (!op_passes(&filter->terms.at[i], model, op))
-			return false;
-	return true;
+	struct kinds_passed kinds = {0};
+
+	for (size_t i = 0; i < filter->terms.count; i++) {
+		const struct gt_filter_term *term = &filter->terms.at[i];
+
+		if (is_open(&kinds, term) && op_passes(term, model, op))
+			kinds.passed |= BIT(term->kind);
+	}
+	return kinds.passed == kinds.asked;
 }
 
 static bool call_passes(const struct gt_filter_term *term, const struct gt_model *model,
@@ -312,9 +339,7 @@ static bool call_passes(const struct gt_filter_term *term, const struct gt_model
 	}
 }
 
-/* Of kinds, as bits. */
-#define BIT(kind) (1u << (kind))
-#define ONLY_OPS  (BIT(GT_FILTER_KERNEL) | BIT(GT_FILTER_STREAM) | BIT(GT_FILTER_DEVICE))
+#define ONLY_OPS (BIT(GT_FILTER_KERNEL) | BIT(GT_FILTER_STREAM) | BIT(GT_FILTER_DEVICE))
 
 static unsigned int kinds_of(const struct gt_filter *filter)
 {
@@ -353,13 +378,17 @@ void gt_filter_calls_fini(struct gt_filter_calls *calls)
 bool gt_filter_call(const struct gt_filter_calls *calls, const struct gt_call *call)
 {
 	const struct gt_filter *filter = calls->filter;
+	struct kinds_passed kinds = {0};
 
 	if (calls->launched && !calls->launched[call - calls->model->calls.at])
 		return false;
-	for (size_t i = 0; i < filter->terms.count; i++)
-		if (!call_passes(&filter->terms.at[i], calls->model, call))
-			return false;
-	return true;
+	for (size_t i = 0; i < filter->terms.count; i++) {
+		const struct gt_filter_term *term = &filter->terms.at[i];
+
+		if (is_open(&kinds, term) && call_passes(term, calls->model, call))
+			kinds.passed |= BIT(term->kind);
+	}
+	return kinds.passed == kinds.asked;
 }
 
 static bool range_passes(const struct gt_filter_term *term, const struct gt_model *model,
@@ -381,10 +410,15 @@ static bool range_passes(const struct gt_filter_term *term, const struct gt_mode
 bool gt_filter_range(const struct gt_filter *filter, const struct gt_model *model,
 		     const struct gt_model_range *range)
 {
-	for (size_t i = 0; i < filter->terms.count; i++)
-		if (!range_passes(&filter->terms.at[i], model, range))
-			return false;
-	return true;
+	struct kinds_passed kinds = {0};
+
+	for (size_t i = 0; i < filter->terms.count; i++) {
+		const struct gt_filter_term *term = &filter->terms.at[i];
+
+		if (is_open(&kinds, term) && range_passes(term, model, range))
+			kinds.passed |= BIT(term->kind);
+	}
+	return kinds.passed == kinds.asked;
 }
 
 bool gt_filter_step(const struct gt_filter *filter, const struct gt_model *model,
@@ -446,7 +480,7 @@ static void widen_by_steps(const struct gt_filter_term *term, const struct gt_mo
 		const struct gt_model_range *range = &model->ranges.at[i];
 
 		if (!gt_model_is_step(model, range) ||
-		    fnmatch(term->glob, gt_model_name(model, range->name), 0))
+		    !is_step(term->glob, gt_model_name(model, range->name)))
 			continue;
 		*from = range->start < *from ? range->start : *from;
 		*until = range->start + range->dur > *until ? range->start + range->dur : *until;
