@@ -136,20 +136,29 @@ static bool has_column(const struct gt_table *table, const char *id)
 	return false;
 }
 
+/* Of no operation at all people get no 0 ns. */
+static void add_moment(struct gt_table *table, const struct gt_moments *m, double number)
+{
+	if (m->count)
+		gt_table_number(table, number);
+	else
+		gt_table_word(table, number, "-");
+}
+
 /* Adds the moments of a group behind its share: total, count, mean, ... */
 static void add_moments(struct gt_table *table, const struct gt_moments *m)
 {
 	gt_table_number(table, (double)m->total);
 	gt_table_number(table, (double)m->count);
-	gt_table_number(table, m->mean);
-	gt_table_number(table, m->median);
+	add_moment(table, m, m->mean);
+	add_moment(table, m, m->median);
 	if (has_column(table, "p90")) {
-		gt_table_number(table, m->p90);
-		gt_table_number(table, m->p99);
+		add_moment(table, m, m->p90);
+		add_moment(table, m, m->p99);
 	}
-	gt_table_number(table, (double)m->min);
-	gt_table_number(table, (double)m->max);
-	gt_table_number(table, m->stddev);
+	add_moment(table, m, (double)m->min);
+	add_moment(table, m, (double)m->max);
+	add_moment(table, m, m->stddev);
 }
 
 static double grand_total(const struct gt_groups *groups)

@@ -10,11 +10,11 @@
 #include "analysis/group.h"
 #include "analysis/usage/reports.h"
 
-#define PER_COLUMNS(many, one)                                                                     \
+#define PER_COLUMNS(many, brief, one)                                                              \
 	{                                                                                          \
 		{"total", "Total Time (ns)", "total", GT_COLUMN_TIME},                             \
 			{"count", "Instances", "count", GT_COLUMN_COUNT},                          \
-			{"parts", many, many, GT_COLUMN_COUNT},                                    \
+			{"parts", many, brief, GT_COLUMN_COUNT},                                   \
 			{"mean", "Avg Per " one " (ns)", "mean", GT_COLUMN_MEAN},                  \
 			{"median", "Med Per " one " (ns)", "median", GT_COLUMN_MEAN},              \
 			{"min", "Min Per " one " (ns)", "min", GT_COLUMN_TIME},                    \
@@ -24,8 +24,8 @@
 			{"name", "Name", "name", GT_COLUMN_CODE},                                  \
 	}
 
-static const struct gt_column step_columns[] = PER_COLUMNS("Steps", "Step");
-static const struct gt_column rank_columns[] = PER_COLUMNS("Ranks", "Rank");
+static const struct gt_column step_columns[] = PER_COLUMNS("Steps", "steps", "Step");
+static const struct gt_column rank_columns[] = PER_COLUMNS("Ranks", "ranks", "Rank");
 
 #define WIDTH (sizeof(step_columns) / sizeof(step_columns[0]))
 
