@@ -101,9 +101,17 @@ static bool is_in_range(const char *values, const char *value)
 static int check_value(const struct gt_cmdline *args, const struct gt_cmdline_option *option,
 		       const char *value)
 {
+	int64_t ns;
+
 	if (!option->values)
 		return 0;
-	if (strstr(option->values, "..")) {
+	if (!strcmp(option->values, GT_CMDLINE_TIME)) {
+		if (!gt_cmdline_read_time(value, 1000, &ns))
+			return gt_cmdline_wrong(args,
+						"--%s=%s: not a time: a number with ns, us, ms, s, "
+						"m or h",
+						option->name, value);
+	} else if (strstr(option->values, "..")) {
 		if (!is_in_range(option->values, value))
 			return gt_cmdline_wrong(args, "--%s=%s: not a whole number of %s",
 						option->name, value, option->values);
@@ -163,6 +171,8 @@ static int give_value(struct gt_cmdline *args, size_t index, const char *value, 
 	if (!value && *i + 1 >= argc)
 		return gt_cmdline_wrong(args, "--%s needs a value: --%s=%s", option->name,
 					option->name, option->argument);
+	if (!value)
+		args->last_parted = args->given_count;
 	return give(args, index, value ? value : argv[++*i]);
 }
 
@@ -215,6 +225,21 @@ static void take_newest(struct gt_cmdline *args)
 	args->input_count = 1;
 }
 
+/* A file may have been taken for the value of an option: "--gate a b". */
+static int refuse_few(const struct gt_cmdline *args)
+{
+	const struct gt_cmdline_spec *spec = args->spec;
+	char taken[256] = "";
+
+	if (args->last_parted < args->given_count)
+		snprintf(taken, sizeof(taken), " ('%.100s' is the value of --%s)",
+			 args->given[args->last_parted].value,
+			 spec->options[args->given[args->last_parted].option].name);
+	return gt_cmdline_wrong(args, "too few arguments%s%s; usage: gputrace %s [OPTION...] %s",
+				spec->takes_newest ? ", and no run in " GT_RUN_PARENT : "", taken,
+				spec->command->name, spec->command->arguments);
+}
+
 int gt_cmdline_parse(const struct gt_cmdline_spec *spec, int argc, char **argv,
 		     struct gt_cmdline *ret_args)
 {
@@ -222,7 +247,8 @@ int gt_cmdline_parse(const struct gt_cmdline_spec *spec, int argc, char **argv,
 	bool options = true;
 	int rc;
 
-	*args = (struct gt_cmdline){.spec = spec, .inputs = argv, .first_side = SIZE_MAX};
+	*args = (struct gt_cmdline){
+		.spec = spec, .inputs = argv, .first_side = SIZE_MAX, .last_parted = SIZE_MAX};
 	for (int i = 0; i < argc; i++) {
 		if (options && !strcmp(argv[i], "--")) {
 			if (args->first_side != SIZE_MAX)
@@ -241,10 +267,7 @@ int gt_cmdline_parse(const struct gt_cmdline_spec *spec, int argc, char **argv,
 	if (!args->input_count && spec->takes_newest)
 		take_newest(args);
 	if (args->input_count < spec->min_inputs)
-		return gt_cmdline_wrong(args,
-					"too few arguments%s; usage: gputrace %s [OPTION...] %s",
-					spec->takes_newest ? ", and no run in " GT_RUN_PARENT : "",
-					spec->command->name, spec->command->arguments);
+		return refuse_few(args);
 	if (args->input_count > spec->max_inputs)
 		return gt_cmdline_wrong(
 			args, "%s: one argument too many; usage: gputrace %s [OPTION...] %s",

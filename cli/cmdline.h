@@ -36,6 +36,8 @@ struct gt_cmdline_spec {
 	bool takes_newest;                       /* without a word: the newest run */
 	bool has_sides; /* "--" stands between two groups of inputs, not behind the options */
 	int (*run)(const struct gt_cmdline *args);
+	void (*print_words)(
+		FILE *out); /* more words for completion: "word\tmeaning" a line; NULL */
 };
 
 #define GT_CMDLINE_MAX_GIVEN 64
@@ -50,7 +52,8 @@ struct gt_cmdline {
 	size_t given_count;
 	char **inputs;
 	size_t input_count;
-	size_t first_side; /* inputs before "--"; SIZE_MAX: there is none */
+	size_t first_side;  /* inputs before "--"; SIZE_MAX: there is none */
+	size_t last_parted; /* of given: one whose value is a word of its own; SIZE_MAX: none */
 };
 
 /* Fills *ret_args from the words behind the command's name. GT_EXIT_USAGE after one line on stderr
@@ -70,6 +73,15 @@ char *gt_cmdline_trace(const struct gt_cmdline *args, size_t index);
 
 /* A whole number that the table already checked, or @otherwise. */
 long gt_cmdline_number(const struct gt_cmdline *args, const char *option, long otherwise);
+
+/* A time that the table already checked, in ns; a bare number counts @unit ns. 0: not given. */
+int64_t gt_cmdline_time(const struct gt_cmdline *args, const char *option, int64_t unit);
+
+#define GT_CMDLINE_TIME     "0..TIME" /* option.values: "50us", "2ms", or a bare number */
+#define GT_CMDLINE_MAX_TIME 1e16      /* ns, 115 days */
+
+/* The same of a text. False: it is none, or too long. */
+bool gt_cmdline_read_time(const char *text, int64_t unit, int64_t *ret_ns);
 
 /* One line on stderr, "gputrace <command>: ..."; returns GT_EXIT_USAGE. */
 int gt_cmdline_wrong(const struct gt_cmdline *args, const char *format, ...)
@@ -149,10 +161,10 @@ int gt_cmdline_print_tables(const struct gt_cmdline *args, const struct gt_table
 			"user's other ones; may be repeated"                                       \
 	}
 #define GT_CMDLINE_USER_FRAME                                                                      \
-	"the frame of a call stack that GPU work is put down to. user (default): the innermost "   \
-	"one of the user's code, which is all code but the CUDA toolkit, system and Python "       \
-	"libraries, site-packages and header libraries (Thrust, CUB, CUTLASS, ...); innermost: "   \
-	"whoever's it is. One with a source line comes before one without"
+	"the frame of a call stack that gets the GPU time: user (default), the innermost one in "  \
+	"your code, which is all but the CUDA toolkit, system and Python libraries, "              \
+	"site-packages and header libraries (Thrust, CUB, CUTLASS, ...); or innermost, in "        \
+	"anyone's code. Frames with a source line are preferred"
 #define GT_CMDLINE_SYMBOLIZE_OPTION                                                                \
 	{                                                                                          \
 		"symbolize", "WHEN", "on|off",                                                     \
@@ -183,9 +195,10 @@ int gt_cmdline_print_tables(const struct gt_cmdline *args, const struct gt_table
 	{                                                                                          \
 		"filter", "KEY=VALUE", NULL,                                                       \
 			"only kernel=GLOB (or a name as a table prints it), api=GLOB, nvtx=GLOB, " \
-			"step=GLOB, stream=N, device=N or time=FROM..TO (0: the first slice of "   \
-			"the whole job; ms, or with a unit); may be repeated. With kernel, "       \
-			"stream or device: of calls only those that launched such work"            \
+			"step=GLOB or its number, stream=N, device=N or time=FROM..TO (0: the "    \
+			"first slice of the whole job; ms, or with a unit); repeated: any of the " \
+			"same key, and each of different keys. With kernel, stream or device: of " \
+			"calls only those that launched such work"                                 \
 	}
 
 #endif

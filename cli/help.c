@@ -149,11 +149,27 @@ void gt_help_print_man(const struct gt_cmdline_spec *spec, FILE *out)
 	      out);
 }
 
+/* Values of options that take other ones, too. */
+static const struct {
+	const char *option, *values;
+} usual[] = {
+	{"filter", "kernel=|api=|nvtx=|step=|stream=|device=|time="},
+	{"sort", "total|count|mean|median|min|max|stddev|name"},
+};
+
+static const char *values_of(const struct gt_cmdline_option *option)
+{
+	for (size_t i = 0; i < sizeof(usual) / sizeof(usual[0]); i++)
+		if (!strcmp(usual[i].option, option->name))
+			return usual[i].values;
+	return option->values;
+}
+
 void gt_help_print_words(const struct gt_cmdline_spec *spec, FILE *out)
 {
 	for (size_t i = 0; spec->options && spec->options[i].name; i++) {
 		const struct gt_cmdline_option *option = &spec->options[i];
-		const char *value = option->values;
+		const char *value = values_of(option);
 
 		if (!option->help)
 			continue;
@@ -167,5 +183,9 @@ void gt_help_print_words(const struct gt_cmdline_spec *spec, FILE *out)
 			fprintf(out, "--%s=%.*s\t%s\n", option->name, (int)n, value, option->help);
 		}
 	}
+	if (spec->print_words)
+		spec->print_words(out);
+	if (strstr(spec->command->arguments, "|all"))
+		fputs("all\tall processes of this user\n", out);
 	fputs("--help\tprint the help\n", out);
 }

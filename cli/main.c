@@ -24,29 +24,41 @@ const struct gt_command *const gt_commands[] = {
 	&gt_command_start,
 	&gt_command_stop,
 	&gt_command_flush,
+	&gt_command_dump,
 	&gt_command_set,
 	&gt_command_hang,
-	&gt_command_dump,
 	&gt_command_stats,
+	&gt_command_gaps,
+	&gt_command_memory,
+	&gt_command_analyze,
+	&gt_command_stacks,
+	&gt_command_diff,
+	&gt_command_report,
+	&gt_command_open,
+	&gt_command_convert,
+	&gt_command_export,
+	&gt_command_merge,
+	&gt_command_symbolize,
+	&gt_command_compress,
 	&gt_command_repair,
 	&gt_command_verify,
 	&gt_command_doctor,
 	&gt_command_bench,
-	&gt_command_stacks,
-	&gt_command_gaps,
-	&gt_command_memory,
-	&gt_command_analyze,
-	&gt_command_diff,
-	&gt_command_export,
-	&gt_command_convert,
-	&gt_command_compress,
-	&gt_command_merge,
-	&gt_command_open,
-	&gt_command_report,
-	&gt_command_symbolize,
 	&gt_command_options,
 	NULL,
 	/* clang-format on */
+};
+
+/* Titles of the help, each above its first command. */
+static const struct {
+	const struct gt_command *first;
+	const char *title;
+} groups[] = {
+	{&gt_command_run, "record"},
+	{&gt_command_ps, "speak to processes that are traced"},
+	{&gt_command_stats, "read traces"},
+	{&gt_command_convert, "make other files of them, check and repair them"},
+	{&gt_command_doctor, "this machine"},
 };
 
 static const struct gt_command *find_command(const char *name)
@@ -67,11 +79,19 @@ static void print_row(const char *name, const char *arguments, const char *help)
 	gt_help_wrap(help, 37, stdout);
 }
 
+static void print_title(const struct gt_command *command)
+{
+	for (size_t i = 0; i < sizeof(groups) / sizeof(groups[0]); i++)
+		if (groups[i].first == command)
+			printf("%s%s:\n", i ? "\n" : "", groups[i].title);
+}
+
 static int print_help(void)
 {
 	printf("gputrace: what did the GPU do, which line asked for it, why was it idle?\n\n"
 	       "usage: gputrace COMMAND [ARGUMENT...]\n\n");
 	for (size_t i = 0; gt_commands[i]; i++) {
+		print_title(gt_commands[i]);
 		if (gt_commands[i]->help)
 			print_row(gt_commands[i]->name, gt_commands[i]->arguments,
 				  gt_commands[i]->help);

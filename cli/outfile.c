@@ -27,7 +27,7 @@ bool gt_outfile_is_taken(const char *path)
 
 	if (lstat(path, &status) < 0)
 		return false;
-	complain_of(path, "exists, and is not overwritten");
+	complain_of(path, "exists already, and is not overwritten");
 	return true;
 }
 

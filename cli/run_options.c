@@ -26,7 +26,8 @@
 
 #define LINE_BYTES 4400
 
-static void explain_unknown(const char *name, size_t length, char *ret_wrong, size_t size)
+void gt_run_option_unknown(const char *dashes, const char *name, size_t length, char *ret_wrong,
+			   size_t size)
 {
 	const char *names[GT_CONFIG_COUNT_];
 	char word[64];
@@ -39,10 +40,11 @@ static void explain_unknown(const char *name, size_t length, char *ret_wrong, si
 	if (!nearest)
 		nearest = gt_nearest(word, names, GT_CONFIG_COUNT_);
 	if (nearest)
-		snprintf(ret_wrong, size, "there is no option --%s; did you mean --%s?", word,
-			 nearest);
+		snprintf(ret_wrong, size, "there is no option %s%s; did you mean %s%s?", dashes,
+			 word, dashes, nearest);
 	else
-		snprintf(ret_wrong, size, "there is no option --%s; see gputrace run --help", word);
+		snprintf(ret_wrong, size, "there is no option %s%s; see gputrace run --help",
+			 dashes, word);
 }
 
 /* The value of option @id in @option, whose name has @length bytes. NULL: it lacks one. */
@@ -167,7 +169,7 @@ char *gt_run_option_variable(const char *option, char *ret_wrong, size_t size)
 	char source[64], moment[32], *variable;
 
 	if (id < 0) {
-		explain_unknown(option, length, ret_wrong, size);
+		gt_run_option_unknown("--", option, length, ret_wrong, size);
 		return NULL;
 	}
 	value = value_of(option, length, id);
@@ -221,6 +223,25 @@ static void set_option(const char *option, char *ret_wrong, size_t size)
 		putenv(variable);
 }
 
+static int take_option(char **argv, char *ret_wrong, size_t size);
+
+/* The first letter of "-qoDIR", which is option @name, then the others. */
+static int take_switch(char **argv, const char *name, char *ret_wrong, size_t size)
+{
+	char *word = argv[0], dash = word[1];
+	int words;
+
+	set_option(name, ret_wrong, size);
+	if (*ret_wrong)
+		return 1;
+	word[1] = '-'; /* for the rest of the word */
+	argv[0]++;
+	words = take_option(argv, ret_wrong, size);
+	argv[0] = word;
+	word[1] = dash;
+	return words;
+}
+
 /* Takes an option ("--output=DIR", "--output DIR", "-o DIR", "-oDIR", "-q") and, where its value is
  * the next word, that one. Returns how many words; @ret_wrong: the reason when it is wrong, else
  * empty. */
@@ -233,6 +254,8 @@ static int take_option(char **argv, char *ret_wrong, size_t size)
 	*ret_wrong = 0;
 	if (word[1] != '-') {
 		name = gt_word_of_letter(word[1]);
+		if (name && word[2] && gt_word_is_switch(name))
+			return take_switch(argv, name, ret_wrong, size);
 		value = word[1] && word[2] ? word + 2 : next;
 	}
 	if (!name || (word[1] != '-' && gt_config_find(name, strlen(name)) < 0)) {
@@ -265,6 +288,10 @@ static bool options_agree(char *ret_wrong, size_t size)
 
 	if (!has_recorder && is_given(GT_CONFIG_DUMP_SIGNAL)) {
 		snprintf(ret_wrong, size, "--dump-signal needs --flight-recorder=TIME[,BYTES]");
+		return false;
+	}
+	if (!is_given(GT_CONFIG_WATCHDOG) && is_given(GT_CONFIG_WATCHDOG_IDLE)) {
+		snprintf(ret_wrong, size, "--watchdog-idle needs --watchdog=TIME");
 		return false;
 	}
 	for (size_t i = 0; has_recorder && i < sizeof(others) / sizeof(others[0]); i++) {
@@ -315,6 +342,8 @@ int gt_run_options_take(int argc, char **argv)
 			return -GT_EXIT_USAGE;
 		}
 	}
+	if (i < argc && !gt_settings_apply())
+		return -GT_EXIT_USAGE;
 	if (!options_agree(wrong, sizeof(wrong))) {
 		gt_cmdline_complain(wrong);
 		return -GT_EXIT_USAGE;
@@ -325,7 +354,7 @@ int gt_run_options_take(int argc, char **argv)
 		return -GT_EXIT_USAGE;
 	}
 	if (i < argc)
-		return gt_settings_apply() ? i : -GT_EXIT_USAGE;
+		return i;
 	gt_cmdline_complain("run what? gputrace run [OPTION...] [--] CMD [ARGUMENT...]");
 	return -GT_EXIT_USAGE;
 }

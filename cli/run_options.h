@@ -17,4 +17,8 @@ char *gt_run_option_variable(const char *option, char *ret_wrong, size_t size);
  * no program. */
 int gt_run_options_take(int argc, char **argv);
 
+/* Why there is no option @name of @length bytes, written with @dashes, and which one was meant. */
+void gt_run_option_unknown(const char *dashes, const char *name, size_t length, char *ret_wrong,
+			   size_t size);
+
 #endif

@@ -88,6 +88,29 @@ const char *gt_word_option_elsewhere(const char *word)
 	return find(options, sizeof(options) / sizeof(options[0]), word);
 }
 
+bool gt_word_is_switch(const char *name)
+{
+	for (size_t i = 0; i < sizeof(run_options) / sizeof(run_options[0]); i++)
+		if (!strcmp(run_options[i].name, name))
+			return run_options[i].is_switch;
+	return false;
+}
+
+/* The last letter of "-qo", whose value may be the next word; NULL: its value is in the word. */
+static const char *last_of_letters(const char *word)
+{
+	const char *name = NULL;
+
+	for (const char *letter = word + 1; *letter; letter++) {
+		if (name && !gt_word_is_switch(name))
+			return NULL;
+		name = gt_word_of_letter(*letter);
+		if (!name)
+			return NULL;
+	}
+	return name;
+}
+
 bool gt_word_takes_next(const char *word, const char *next)
 {
 	const char *name = NULL;
@@ -96,8 +119,8 @@ bool gt_word_takes_next(const char *word, const char *next)
 		return false;
 	if (!strncmp(word, "--", 2))
 		name = word + 2;
-	else if (word[0] == '-' && word[1] && !word[2])
-		name = gt_word_of_letter(word[1]);
+	else if (word[0] == '-')
+		name = last_of_letters(word);
 	for (size_t i = 0; name && i < sizeof(run_options) / sizeof(run_options[0]); i++)
 		if (!strcmp(run_options[i].name, name))
 			return !run_options[i].is_switch;

@@ -51,6 +51,8 @@ def options(rows):
     """[(name, values, meaning)] of the words of a command; values: None for a switch, [] where it is free."""
     found = {}
     for word, meaning in rows:
+        if not word.startswith("--"):
+            continue
         name, equals, value = word.partition("=")
         values = found.setdefault(name[2:], ([] if equals else None, meaning))[0]
         if value:
@@ -62,6 +64,11 @@ def letters(cli):
     """{option: letter}, as the help shows them."""
     pages = [ask(cli, "options")] + [ask(cli, name, "--help") for name, _, _ in commands(cli) if name not in ("run", "doctor")]
     return {name: letter for page in pages for letter, name in re.findall(r"^  -(.), --([a-z-]+)", page, re.M)}
+
+
+def plain(rows):
+    """The words of a command that are no options: "all", "stacks=off"."""
+    return " ".join(word for word, _ in rows if not word.startswith("--"))
 
 
 def quote(text):
@@ -81,11 +88,15 @@ def for_zsh(cli):
         for option, values, meaning in options(rows):
             meaning = re.sub(r"([\\\[\]:])", r"\\\1", meaning)
             action = "" if values is None else f":value:({' '.join(values)})" if values else ":value:_files"
+            if name == "stats" and option == "report":
+                action = f":value:_values -s , report {' '.join(values)}"
             equals = "" if values is None else "="
             specs.append(quote(f"--{option}{equals}[{meaning}]{action}"))
             if option in short:
                 specs.append(quote(f"-{short[option]}{'' if values is None else '+'}[{meaning}]{action}"))
         rest = "'*:::program:_normal'" if name == "run" else "'*:trace:_files'"
+        if plain(rows):
+            rest = quote(f"*:argument:({plain(rows)})")
         lines.append(f"\t{name}) _arguments -S {' '.join(specs)} {rest} ;;")
     return "\n".join(lines)
 
@@ -100,6 +111,8 @@ def for_fish(cli):
             line = f"complete -c gputrace -n '__fish_seen_subcommand_from {name}' -l {option} -d {quote(meaning)}"
             line += f" -s {short[option]}" if option in short else ""
             lines.append(line + ("" if values is None else f" -x -a '{' '.join(values)}'" if values else " -r"))
+        if plain(rows):
+            lines.append(f"complete -c gputrace -n '__fish_seen_subcommand_from {name}' -f -a '{plain(rows)}'")
     return "\n".join(lines).replace("'\\''", "\\'")
 
 
@@ -119,9 +132,10 @@ def main(kind, cli, version, docs, template):
                   "COMMANDS": man_commands(cli).rstrip("\n"), "PAGES": man_pages(cli)}
     else:
         rows = command_rows(cli) if kind == "zsh" else " ".join(name for name, _, _ in commands(cli))
-        values = {"OPTIONS": COMPLETIONS[kind](cli), "COMMANDS": rows}
+        values = {"OPTIONS": COMPLETIONS[kind](cli), "COMMANDS": rows,
+                  "LETTERS": " ".join(f"[{letter}]={name}" for name, letter in sorted(letters(cli).items()))}
     values.update(VERSION=version, DOCS=roff(docs))
-    sys.stdout.write(re.sub(r"@(OPTIONS|COMMANDS|PAGES|VERSION|DOCS)@", lambda m: values[m.group(1)], text))
+    sys.stdout.write(re.sub(r"@(OPTIONS|COMMANDS|LETTERS|PAGES|VERSION|DOCS)@", lambda m: values[m.group(1)], text))
 
 
 if __name__ == "__main__":

@@ -328,6 +328,10 @@ static int add_input(struct gt_job *job, const char *input, bool readable,
 
 	if (!strcmp(input, "-"))
 		return add_path(job, "", input);
+	if (!*input) {
+		complain("'': an empty word is no file");
+		return -ENOENT;
+	}
 	if (stat(input, &st))
 		rc = -errno;
 	else

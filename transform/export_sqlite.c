@@ -110,7 +110,8 @@ static int open_database(struct gt_export_sink *sink, const char *path)
 	if (!d)
 		return -ENOMEM;
 	if (!access(path, F_OK)) {
-		snprintf(sink->error, sizeof(sink->error), "%.400s: exists already", path);
+		snprintf(sink->error, sizeof(sink->error),
+			 "%.400s: exists already, and is not overwritten", path);
 		free(d);
 		return -EEXIST;
 	}

@@ -473,7 +473,8 @@ static int read_all(struct symbolize *s, const char *path, gt_reader_event event
 	if (reading.is_pftrace) {
 		rc = -EINVAL;
 		snprintf(reading.error, sizeof(reading.error),
-			 "%.400s: is a .pftrace; symbolize what gputrace convert makes of it",
+			 "%.400s: only JSON gets source lines; make it of this .pftrace with "
+			 "gputrace convert",
 			 path);
 	}
 	if (rc)

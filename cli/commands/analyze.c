@@ -147,7 +147,7 @@ static const struct gt_cmdline_spec spec = {
 		"summed over GPUs. Savings overlap: they cannot be added up. What a trace lacks "
 		"to decide a rule is named. The exit status is 0 whatever is found. "
 		"docs/ANALYZE.md has the rules and their formulas.",
-	.example = "gputrace analyze gputrace-out/run\n"
+	.example = "gputrace run --output=out ./train && gputrace analyze out\n"
 		   "# for a script\n"
 		   "gputrace analyze --format=json trace.json",
 	.options = options,

@@ -144,7 +144,7 @@ static const struct gt_cmdline_spec spec = {
 		   "must be closed by `gputrace repair` first; files that are not traces are not "
 		   "compressed. `gputrace run --compress=gzip` does this when the program has "
 		   "ended.",
-	.example = "gputrace compress gputrace-out/run/*.pt.trace.json",
+	.example = "gputrace compress out/*.pt.trace.json",
 	.options = options,
 	.min_inputs = 1,
 	.max_inputs = SIZE_MAX,

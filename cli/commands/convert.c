@@ -178,7 +178,8 @@ static const struct gt_cmdline_spec spec = {
 		"FROM and TO are a .pftrace file of gputrace or its JSON (FROM also .json.gz, or "
 		"the folder of one); the name of TO selects the form. TO must not exist. A merged "
 		"file of several "
-		"processes cannot be converted: convert the file of each process.",
+		"processes cannot be converted: convert the file of each process; nor can a "
+		"trace of PyTorch, which gputrace and Perfetto read as it is.",
 	.example = "# a tenth of the size, for Perfetto and for gputrace\n"
 		   "gputrace convert trace.json trace.pftrace\n"
 		   "# for readers of PyTorch's traces\n"

@@ -20,7 +20,7 @@ static const struct gt_cmdline_spec spec = {
 	.details = "Asks CUPTI for its records and writes all that is final into "
 		   "the trace, which can be read meanwhile (gputrace stats). "
 		   "Without it this happens at each --flush-period.",
-	.example = "gputrace flush all && gputrace stats gputrace-out/run",
+	.example = "gputrace flush all && gputrace stats",
 	.options = options,
 	.min_inputs = 1,
 	.max_inputs = SIZE_MAX,

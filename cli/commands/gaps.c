@@ -10,7 +10,8 @@
 #include "readers/wrap.h"
 
 static const struct gt_cmdline_option options[] = {
-	{"min", "US", "0..1000000000", "ignore gaps shorter than US microseconds (default 0)"},
+	{"min", "TIME", GT_CMDLINE_TIME,
+	 "ignore shorter gaps: 50us, 2ms (without a unit: us; default 0)"},
 	{"top", "N", "0..1000000000",
 	 "rows in the table of causes (0: all; default 15, in csv and json all)"},
 	GT_CMDLINE_FRAME_OPTIONS("user|innermost", GT_CMDLINE_USER_FRAME),
@@ -66,7 +67,7 @@ static int print(const struct gt_cmdline *args, const struct gt_job *job,
 	struct gt_gaps gaps;
 	bool differ = false;
 	char missed[320];
-	int rc = gt_gaps_build(job, filter, gt_cmdline_number(args, "min", 0) * 1000L, &gaps);
+	int rc = gt_gaps_build(job, filter, gt_cmdline_time(args, "min", 1000), &gaps);
 
 	how.top = (size_t)gt_cmdline_number(args, "top", 15);
 	if (!rc)
@@ -131,7 +132,7 @@ static const struct gt_cmdline_spec spec = {
 		"share a GPU; a note says so, because the idle time of one may be work of the "
 		"other.",
 	.example = "# gaps of 50 us and more, the ten most expensive causes\n"
-		   "gputrace gaps --min=50 --top=10 trace.json",
+		   "gputrace gaps --min=50us --top=10 trace.json",
 	.options = options,
 	.min_inputs = 1,
 	.max_inputs = SIZE_MAX,

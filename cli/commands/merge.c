@@ -81,7 +81,7 @@ static const struct gt_cmdline_spec spec = {
 		   "shifted to one clock. Viewers show the ranks in order, each one's GPUs below "
 		   "its host. Ledgers are added up. The merged file is JSON.",
 	.example = "# all ranks of a job side by side\n"
-		   "gputrace merge --output=all.json gputrace-out/run",
+		   "gputrace merge --output=all.json out",
 	.options = options,
 	.min_inputs = 1,
 	.max_inputs = SIZE_MAX,

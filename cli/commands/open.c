@@ -19,9 +19,9 @@
 static const struct gt_cmdline_option options[] = {
 	{"port", "N", "0..65535",
 	 "port on 127.0.0.1 (default 9001, which ui.perfetto.dev accepts; 0: any)"},
-	{"timeout", "SECONDS", "0..1000000",
-	 "exit with status 1 after SECONDS without a request (default 0: never); with "
-	 "--keep, exit normally"},
+	{"timeout", "TIME", GT_CMDLINE_TIME,
+	 "exit with status 1 after this long without a request: 90s, 10m (without a unit: s; "
+	 "default 0: never); with --keep, exit normally"},
 	{"keep", NULL, NULL, "keep serving after the file has been fetched"},
 	{NULL, NULL, NULL, NULL},
 };
@@ -50,18 +50,18 @@ static int serve_until(struct gt_server *server, bool keep, long timeout_ms)
 
 static int serve(const struct gt_cmdline *args, const char *path, struct gt_server *server)
 {
-	long timeout = gt_cmdline_number(args, "timeout", 0);
+	long timeout_ms = (long)(gt_cmdline_time(args, "timeout", 1000000000) / 1000000);
 	bool keep = gt_cmdline_get(args, "keep");
 	int rc;
 
 	gt_server_print(server, stdout);
 	fflush(stdout);
-	rc = serve_until(server, keep, timeout * 1000);
+	rc = serve_until(server, keep, timeout_ms);
 	if (rc == -ETIMEDOUT && keep)
 		return GT_EXIT_OK;
 	if (rc == -ETIMEDOUT)
-		gt_show_line(stderr, "gputrace open: %s: nobody fetched it in %ld s", path,
-			     timeout);
+		gt_show_line(stderr, "gputrace open: %s: nobody fetched it in %g s", path,
+			     (double)timeout_ms / 1000);
 	else if (rc)
 		gt_show_line(stderr, "gputrace open: %s", strerror(-rc));
 	return rc ? GT_EXIT_FAILED : GT_EXIT_OK;

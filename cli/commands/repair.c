@@ -148,7 +148,7 @@ static const struct gt_cmdline_spec spec = {
 		   "whose spool cannot be read now (no memory, no room, another build of gputrace "
 		   "wrote it), and one with wrong JSON in the middle, NaN or text that is not "
 		   "UTF-8.",
-	.example = "gputrace repair gputrace-out/run",
+	.example = "gputrace repair out",
 	.options = options,
 	.min_inputs = 1,
 	.max_inputs = SIZE_MAX,

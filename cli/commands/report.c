@@ -83,7 +83,7 @@ static const struct gt_cmdline_spec spec = {
 		   "overlap, "
 		   "causes of idle time, flame graph, sortable tables, memory, and what is missing "
 		   "from the traces.",
-	.example = "gputrace report --output=report.html gputrace-out/run",
+	.example = "gputrace report --output=report.html out",
 	.options = options,
 	.min_inputs = 1,
 	.max_inputs = SIZE_MAX,

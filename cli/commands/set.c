@@ -5,12 +5,37 @@
 #include <string.h>
 
 #include "cli/control/tell.h"
+#include "cli/run_options.h"
 #include "core/config.h"
 
 static const struct gt_cmdline_option options[] = {
 	GT_TELL_OPTIONS,
 	{NULL, NULL, NULL, NULL},
 };
+
+/* Those that a process may change (pipeline/verbs_set.c), for completion. */
+static const enum gt_option_id may_change[] = {
+	GT_CONFIG_FLUSH_PERIOD,    GT_CONFIG_DURATION,   GT_CONFIG_STACKS,
+	GT_CONFIG_STACK_THRESHOLD, GT_CONFIG_SAMPLE_CPU, GT_CONFIG_VERBOSE,
+	GT_CONFIG_DETAILS,         GT_CONFIG_MAX_SIZE,   GT_CONFIG_KEEP,
+};
+
+static void print_words(FILE *out)
+{
+	for (size_t i = 0; i < sizeof(may_change) / sizeof(may_change[0]); i++) {
+		const struct gt_option *option = &gt_options[may_change[i]];
+		const char *value = option->type == GT_OPTION_ENUM   ? option->values
+				    : option->type == GT_OPTION_BOOL ? "yes|no"
+								     : "";
+
+		do {
+			size_t n = strcspn(value, "|");
+
+			fprintf(out, "%s=%.*s\t%s\n", option->name, (int)n, value, option->help);
+			value += n + (value[n] == '|');
+		} while (*value);
+	}
+}
 
 /* Whether it may change is known to the process. */
 static int check(const struct gt_cmdline *args, const char *text)
@@ -22,9 +47,10 @@ static int check(const struct gt_cmdline *args, const char *text)
 
 	if (!text[length])
 		return gt_cmdline_wrong(args, "'%s' is no OPTION=VALUE", text);
-	if (id < 0)
-		return gt_cmdline_wrong(args, "there is no option %.*s; see gputrace run --help",
-					(int)length, text);
+	if (id < 0) {
+		gt_run_option_unknown("", text, length, line, sizeof(line));
+		return gt_cmdline_wrong(args, "%s", line);
+	}
 	gt_config_init(&config);
 	if (!gt_config_set(&config, (enum gt_option_id)id, text + length + 1))
 		return GT_EXIT_OK;
@@ -58,6 +84,7 @@ static const struct gt_cmdline_spec spec = {
 	.min_inputs = 2,
 	.max_inputs = SIZE_MAX,
 	.run = run_set,
+	.print_words = print_words,
 };
 
 static int run(int argc, char **argv)

@@ -22,8 +22,8 @@ static const struct gt_cmdline_option options[] = {
 	 "gpu_rank_use, gpu_kern_per_step, gpu_kern_per_rank, gpu_comm_sum, gpu_rate_sum, "
 	 "gpu_queue_sum, gpu_queue_time, nn_module_sum (docs/STATS.md); or all"},
 	{"by", "WHAT", "kernel|stack|line|function|module|op|step|stream|device|rank|nvtx",
-	 "GPU time by kernel, stack, line, function, module, op, step, stream, device, rank or "
-	 "nvtx"},
+	 "GPU time by kernel, stack, line, function, module (of a frame with a source line: the "
+	 "source file), op, step, stream, device, rank or nvtx"},
 	{"sort", "COLUMN", NULL,
 	 "total (default), count, mean, median, min, max, stddev, name, or another column of a "
 	 "table"},
@@ -32,7 +32,7 @@ static const struct gt_cmdline_option options[] = {
 	 "add a table of GPU operations by powers of two of their durations, by kernel or by "
 	 "what --by says"},
 	{"top", "N", "0..1000000000",
-	 "rows per table (0: all; default 10 in short tables, 30 in others)"},
+	 "rows per table (0: all; default 10, with --by or --report 30, with --summary 5)"},
 	GT_CMDLINE_FRAME_OPTIONS("user|innermost",
 				 "with --by=line, function or module " GT_CMDLINE_USER_FRAME),
 	GT_CMDLINE_SYMBOLIZE_OPTION,
@@ -114,6 +114,14 @@ static void list_reports(char *out, size_t size)
 		for (const struct gt_report *report = report_lists[i]; report->name && n < size;
 		     report++)
 			n += (size_t)snprintf(out + n, size - n, "%s, ", report->name);
+}
+
+static void print_words(FILE *out)
+{
+	for (size_t i = 0; i < LISTS; i++)
+		for (const struct gt_report *report = report_lists[i]; report->name; report++)
+			fprintf(out, "--report=%s\ttables of stats, by name\n", report->name);
+	fputs("--report=all\ttables of stats, by name\n", out);
 }
 
 static int check_reports(const struct gt_cmdline *args, const char *list)
@@ -273,7 +281,8 @@ static void print_traces(const struct gt_job *job, size_t columns)
 		const struct gt_model *model = &job->models[i];
 
 		gt_wrap_line(
-			stdout, columns, 2, "%s: %" PRIu64 " event%s over %s", model->path,
+			stdout, columns, 2, "%s: %" PRIu64 " event%s over %s",
+			strcmp(model->path, "-") ? model->path : "standard input",
 			model->reading.events, gt_plural(model->reading.events),
 			gt_table_time((double)(model->last - model->first), span, sizeof(span)));
 	}
@@ -321,6 +330,16 @@ static bool lacks_lines(const struct gt_table *table)
 	return false;
 }
 
+static int check_summary(const struct gt_cmdline *args)
+{
+	if (!gt_cmdline_get(args, "summary"))
+		return 0;
+	if (gt_cmdline_get(args, "by") || gt_cmdline_get(args, "report"))
+		return gt_cmdline_wrong(args, "--summary has tables of its own: not with --by or "
+					      "--report");
+	return 0;
+}
+
 static void hint(const struct gt_cmdline *args, const struct output *out)
 {
 	const char *by = gt_cmdline_get(args, "by");
@@ -338,8 +357,10 @@ static int run_stats(const struct gt_cmdline *args)
 	struct gt_filter filter = {0};
 	struct output out = {.count = 0};
 	struct gt_job job = {0};
-	int rc = gt_cmdline_filter(args, &filter), built;
+	int rc = check_summary(args), built;
 
+	if (!rc)
+		rc = gt_cmdline_filter(args, &filter);
 	if (!rc && reports)
 		rc = check_reports(args, reports);
 	if (!rc) {
@@ -371,7 +392,7 @@ static const struct gt_cmdline_spec spec = {
 		   "Numbers in csv and json have the units that the column titles name. "
 		   "docs/STATS.md defines the tables that nsys does not have.",
 	.example = "# kernels, calls and copies of all ranks of a run\n"
-		   "gputrace stats gputrace-out/run\n"
+		   "gputrace run --output=out ./train && gputrace stats out\n"
 		   "# the lines that asked for the GPU time of one step\n"
 		   "gputrace stats --by=line --filter=step=ProfilerStep#3 --top=20 trace.json\n"
 		   "# a report of nsys by its name, for a script\n"
@@ -381,6 +402,7 @@ static const struct gt_cmdline_spec spec = {
 	.max_inputs = SIZE_MAX,
 	.takes_newest = true,
 	.run = run_stats,
+	.print_words = print_words,
 };
 
 static int run(int argc, char **argv)

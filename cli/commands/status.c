@@ -13,6 +13,12 @@ static const struct gt_cmdline_option options[] = {
 	{NULL, NULL, NULL, NULL},
 };
 
+static bool is_memory(const char *key, int length)
+{
+	return (length == 6 && !memcmp(key, "memory", 6)) ||
+	       (length == 11 && !memcmp(key, "memory_peak", 11));
+}
+
 /* "key value" lines. */
 static int print(const struct gt_talk *talk, void *context)
 {
@@ -20,9 +26,10 @@ static int print(const struct gt_talk *talk, void *context)
 	gt_show_line(stdout, "%u: %s", talk->box->head.pid, talk->box->head.process);
 	for (const char *line = talk->text; *line;) {
 		int length = (int)strcspn(line, "\n"), key = (int)strcspn(line, " \n");
+		int value = length > key ? length - key - 1 : 0;
+		const char *unit = is_memory(line, key) ? " bytes" : "";
 
-		gt_show_line(stdout, "  %-20.*s %.*s", key, line,
-			     length > key ? length - key - 1 : 0, line + key + 1);
+		gt_show_line(stdout, "  %-20.*s %.*s%s", key, line, value, line + key + 1, unit);
 		line += length + (line[length] == '\n');
 	}
 	return GT_EXIT_OK;

@@ -80,15 +80,18 @@ static time_t now_seconds(void)
 static int symbolize_in_place(const struct gt_cmdline *args)
 {
 	time_t end = now_seconds() + SECONDS;
+	struct gt_job job = {0};
 	int status = GT_EXIT_OK;
 
-	for (size_t i = 0; i < args->input_count; i++) {
+	if (gt_job_find(&job, args->inputs, args->input_count, gt_cmdline_complain))
+		status = GT_EXIT_FAILED;
+	for (size_t i = 0; i < job.paths.count; i++) {
 		time_t left = end - now_seconds();
 		struct gt_symbolize result;
 		int rc;
 
 		gt_progress_start("looking for source lines");
-		rc = gt_symbolize_in_place(args->inputs[i], left > 0 ? (unsigned int)left : 0,
+		rc = gt_symbolize_in_place(job.paths.at[i], left > 0 ? (unsigned int)left : 0,
 					   &result);
 		gt_progress_stop();
 		if (rc) {
@@ -98,6 +101,7 @@ static int symbolize_in_place(const struct gt_cmdline *args)
 			report_found(&result);
 		}
 	}
+	gt_job_fini(&job);
 	return status;
 }
 
@@ -127,10 +131,11 @@ static const struct gt_cmdline_spec spec = {
 		   "otherwise it is looked up by build id under /usr/lib/debug. Frames of modules "
 		   "that are not found keep module and offset, and so does libc, which would be "
 		   "the nearest line of a program built without -g. The network is used with "
-		   "--debuginfod only.",
-	.example =
-		"# on the machine that has the program or its debug files\n"
-		"gputrace symbolize --output=lines.json gputrace-out/run/n3_4100.*.pt.trace.json",
+		   "--debuginfod or --in-place, and only where DEBUGINFOD_URLS names servers.",
+	.example = "# on the machine that has the program or its debug files\n"
+		   "gputrace symbolize --output=lines.json out/n3_4100.*.pt.trace.json\n"
+		   "# all traces of a folder, in their place\n"
+		   "gputrace symbolize --in-place out",
 	.options = options,
 	.min_inputs = 1,
 	.max_inputs = SIZE_MAX,
@@ -145,7 +150,7 @@ static int run(int argc, char **argv)
 
 const struct gt_command gt_command_symbolize = {
 	.name = "symbolize",
-	.arguments = "[FILE...|FOLDER]",
+	.arguments = "[FILE|FOLDER...]",
 	.help = "add source lines and inlined functions to native frames",
 	.run = run,
 };

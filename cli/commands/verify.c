@@ -67,7 +67,7 @@ static const struct gt_cmdline_spec spec = {
 		   "without partial overlaps, flows that begin and end at slices, ids, and the "
 		   "ledger against itself and against the file. Prints one line per finding with "
 		   "file and line; the exit status is 1 if there are findings.",
-	.example = "gputrace verify gputrace-out/run",
+	.example = "gputrace verify out",
 	.options = options,
 	.min_inputs = 1,
 	.max_inputs = SIZE_MAX,

@@ -41,9 +41,11 @@ static int await(struct gt_talk *talk, const struct gt_tell *tell, int patience_
 int gt_tell_boxes(const struct gt_cmdline *args, struct gt_talk *talks, size_t count,
 		  const struct gt_tell *tell)
 {
-	long timeout = gt_cmdline_number(args, "timeout", 0);
-	int patience_ms = timeout ? (int)timeout * 1000 : tell->patience_ms, rc = GT_EXIT_OK;
+	int64_t timeout_ms = gt_cmdline_time(args, "timeout", 1000000000) / 1000000;
+	int patience_ms = tell->patience_ms, rc = GT_EXIT_OK;
 
+	if (timeout_ms)
+		patience_ms = timeout_ms < INT_MAX ? (int)timeout_ms : INT_MAX;
 	for (size_t i = 0; i < count; i++)
 		gt_talk_send(&talks[i], tell->verb, tell->argument, BUSY_MS);
 	for (size_t i = 0; i < count; i++) {

@@ -27,7 +27,8 @@ struct gt_tell {
 	 "processes that were started with --control=FOLDER "                                      \
 	 "(default: GPUTRACE_CONTROL, else those of /dev/shm and XDG_RUNTIME_DIR)"},               \
 	{                                                                                          \
-		"timeout", "S", "1..86400", "wait at most S seconds for an answer"                 \
+		"timeout", "TIME", GT_CMDLINE_TIME,                                                \
+			"wait at most this long for an answer: 30s (a bare number: s)"             \
 	}
 
 /* Sends it to each of args->inputs behind the first @skip, and prints the answers in that order.

@@ -370,6 +370,7 @@ class Options(Base):
                 (["--flight-recorder=30s", "--duration=3"], "--flight-recorder and --duration do not go together"),
                 (["--schedule=1,1,1,1", "--flight-recorder=30s"], "--flight-recorder and --schedule"),
                 (["--flight-recorder=30s", "--capture-range=nvtx:x"], "--flight-recorder and --capture-range"),
+                (["--watchdog-idle"], "--watchdog-idle needs --watchdog=TIME"),
                 (["--dump-signal=USR2"], "--dump-signal needs --flight-recorder=TIME[,BYTES]")):
             result = subprocess.run([GPUTRACE, "run", *words, "true"], capture_output=True, text=True, timeout=60,
                                     check=False, env=harness.environment())

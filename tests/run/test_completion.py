@@ -80,6 +80,18 @@ class TestCompletion(unittest.TestCase):
                                 ("gputrace stats --format=ma", "<stats> <--format=markdown>"),
                                 ("gputrace run --stack-la", "<run> <--stack-lane>"),
                                 ("gputrace run --compress=g", "<run> <--compress=gzip>"),
+                                ("gputrace stats --by li", "<stats> <--by> <line>"),
+                                ("gputrace stats -b li", "<stats> <-b> <line>"),
+                                ("gputrace stats --report=gpu_rat", "<stats> <--report=gpu_rate_sum>"),
+                                ("gputrace stats --report=gpu_step_use,gpu_rat", "<stats> <--report=gpu_step_use,gpu_rate_sum>"),
+                                ("gputrace gaps --filter=ker", "<gaps> <--filter=kernel=>"),
+                                ("gputrace run --stacks f", "<run> <--stacks> <full>"),
+                                ("gputrace run -l mi", "<run> <-l> <minimal>"),
+                                ("gputrace run ./a", "<run> <./a trace.json>"),
+                                ("gputrace run -- ./a", "<run> <--> <./a trace.json>"),
+                                ("gputrace hang al", "<hang> <all>"),
+                                ("gputrace set flush", "<set> <flush-period=>"),
+                                ("gputrace set stacks=of", "<set> <stacks=off>"),
                                 ("gputrace stats a", "<stats> <a trace.json>")):
             with self.subTest(typed):
                 self.assertEqual(given(terminal.complete(typed)), expected)

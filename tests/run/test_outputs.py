@@ -45,7 +45,7 @@ class TestOutputs(RunTest):
             for target in ("trace.json.gz", "link", "other"):
                 done = self.cli(words, target)
                 self.assertEqual(done.returncode, 1)
-                self.assertEqual(done.stderr, f"gputrace: {target}: exists, and is not overwritten\n")
+                self.assertEqual(done.stderr, f"gputrace: {target}: exists already, and is not overwritten\n")
         self.assertEqual((self.scratch / "trace.json.gz").read_bytes(), TRACE.read_bytes())
         self.assertEqual((self.scratch / "other").read_text(encoding="ascii"), "mine")
 

@@ -18,7 +18,8 @@ def variables(done):
 
 class TestRunWords(RunTest):
     def test_values_and_letters(self):
-        for words in (("--output", "o", "--stacks", "off"), ("-o", "o", "--stacks=off"), ("-oo", "--stacks", "off")):
+        for words in (("--output", "o", "--stacks", "off"), ("-o", "o", "--stacks=off"), ("-oo", "--stacks", "off"),
+                      ("-qo", "o", "--stacks=off"), ("-qoo", "--stacks=off")):
             values = variables(self.run_it(*words, "-q", "-d", "2m", "env"))
             self.assertTrue(values["GPUTRACE_OUTPUT"].endswith("/o"), words)
             self.assertEqual((values["GPUTRACE_STACKS"], values["GPUTRACE_QUIET"], values["GPUTRACE_DURATION"]),
@@ -155,7 +156,7 @@ class TestOutputs(RunTest):
         self.assertIn("cuda_gpu_kern_sum.csv", os.listdir(self.scratch / "tables"))
         done = self.cli("stats", "--format=csv", "-o", "tables", str(TRACE))
         self.assertEqual(done.returncode, 1)
-        self.assertIn("exists, and is not overwritten", done.stderr)
+        self.assertIn("exists already, and is not overwritten", done.stderr)
 
     def test_report_replaces_its_own_page_only(self):
         page = self.scratch / "gputrace-report.html"
