@@ -242,7 +242,11 @@ class Lines(unittest.TestCase):
         link.symlink_to(trace)
         before = trace.read_bytes()
         bad = {"LD_PRELOAD": BAD_READER, "ASAN_OPTIONS": "verify_asan_link_order=0"}
-        for path in (trace, cut, link, self.folder, self.folder / "gone.json"):
+        gone = self.folder / "gone.json"
+        self.assertEqual(self.in_place(gone, status=1, **bad), f"gputrace: {gone}: No such file or directory\n")
+        said = self.in_place(self.folder, status=1, **bad)  # the link is one of its traces
+        self.assertIn("link.json", said)
+        for path in (trace, cut, link):
             with self.subTest(path=path.name):
                 said = self.in_place(path, status=1, **bad)
                 self.assertTrue(said.startswith(f"gputrace: {path}: ") and said.endswith("; it stays as it is\n"), said)
