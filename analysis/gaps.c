@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * See gaps.h: finding the gaps, and the use of devices. What explains one gap is in gaps_explain.c,
- * the table of causes in gaps_causes.c, that of collectives in gaps_peers.c. Pure over constant
- * models; one thread per set.
+ * the table of causes in gaps_causes.c. Pure over constant models; one thread per set.
  */
 #include "analysis/gaps.h"
 

@@ -101,14 +101,4 @@ int gt_gaps_devices(const struct gt_job *job, const struct gt_filter *filter,
 int gt_gaps_windows(const struct gt_job *job, const struct gt_filter *filter,
 		    struct gt_table *ret_table);
 
-/* What is said where gt_gaps_peers has no table because the ranks differ. */
-#define GT_GAPS_DIFFER                                                                             \
-	"No table of collectives: the ranks do not have the same ones in the same order."
-
-/* One row per process with collectives: how long they ran before the last peer's began. The clock
- * of another host than the first one's is set right by when they ended. Empty for one such process,
- * and where they have not the same ones in the same order (*ret_differ). */
-int gt_gaps_peers(const struct gt_job *job, const struct gt_filter *filter,
-		  struct gt_table *ret_table, bool *ret_differ);
-
 #endif

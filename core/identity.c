@@ -120,6 +120,7 @@ void gt_identity_fill(struct gt_metadata *metadata)
 {
 	metadata->pid = (uint32_t)getpid();
 	fill_process(metadata);
+	gt_sys_clock_id(metadata->boot, sizeof(metadata->boot));
 	gt_sys_host(metadata->host, sizeof(metadata->host));
 	if (!*metadata->host)
 		gt_text_format(metadata->host, sizeof(metadata->host), "host");

@@ -20,6 +20,15 @@ static const struct {
 #undef GT_COMMUNICATION
 };
 
+static const struct {
+	const char *word;
+	struct gt_collective collective;
+} words[] = {
+#define GT_COLLECTIVE(word, collective, together) {word, {collective, together}},
+#include "trace/collectives.def"
+#undef GT_COLLECTIVE
+};
+
 /* Most names differ before the pattern's first star. */
 static bool fits(const char *pattern, const char *name)
 {
@@ -112,6 +121,21 @@ bool gt_communication_is(const char *kernel)
 	return is_kernel(kernel, NULL);
 }
 
+struct gt_collective gt_communication_collective(const char *kernel)
+{
+	char plain[256];
+	size_t n = 0;
+
+	for (; *kernel && *kernel != '(' && n + 1 < sizeof(plain); kernel++)
+		if (*kernel != '_')
+			plain[n++] = *kernel;
+	plain[n] = 0;
+	for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++)
+		if (strcasestr(plain, words[i].word))
+			return words[i].collective;
+	return (struct gt_collective){"(other)", false};
+}
+
 int gt_communication_mark(struct gt_model *model, const char *glob)
 {
 	enum { UNKNOWN, NO, YES };
@@ -127,7 +151,8 @@ int gt_communication_mark(struct gt_model *model, const char *glob)
 		if (known[op->name] == UNKNOWN)
 			known[op->name] =
 				is_kernel(gt_model_name(model, op->name), glob) ? YES : NO;
-		op->comm |= known[op->name] == YES;
+		if (!op->comm)
+			op->comm = known[op->name] == YES;
 	}
 	free(known);
 	return 0;

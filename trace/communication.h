@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Which kernels are communication: by their names (communication.def), and by what the user says.
+ * Which kernels are communication: by their names (communication.def), and by what the user says;
+ * and which collective each is (collectives.def).
  */
 #ifndef GT_TRACE_COMMUNICATION_H
 #define GT_TRACE_COMMUNICATION_H
@@ -12,6 +13,15 @@
 /* Whether a kernel of that name, demangled or mangled, exchanges data with other GPUs. Any thread.
  */
 bool gt_communication_is(const char *kernel);
+
+/* A collective, as a communication kernel's name tells it. */
+struct gt_collective {
+	const char *name; /* "AllReduce", "(other)" */
+	bool together;    /* no member is ready before the last one has begun */
+};
+
+/* The collective that a kernel of that name is, demangled or mangled. Any thread. */
+struct gt_collective gt_communication_collective(const char *kernel);
 
 /* Marks the kernels of a model whose names are in the table (@glob NULL), or fit @glob: the whole
  * name, the function's or the part of it behind the last "::". What is marked stays so. One thread

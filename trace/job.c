@@ -571,5 +571,6 @@ void gt_job_fini(struct gt_job *job)
 		free(job->paths.at[i]);
 	gt_vec_free(&job->paths);
 	free(job->models);
+	gt_clocks_fini(&job->clocks);
 	*job = (struct gt_job){0};
 }

@@ -8,6 +8,7 @@
 
 #include <stddef.h>
 
+#include "trace/clocks.h"
 #include "trace/model.h"
 
 #define GT_JOB_NS (366ll * 86400 * 1000000000) /* clocks further apart are not those of one job */
@@ -17,6 +18,7 @@ struct gt_job {
 	GT_VEC(char *) paths;
 	struct gt_model *models; /* one a process; by rank, then name */
 	size_t count;
+	struct gt_clocks clocks; /* of each model, that of the job */
 };
 
 /* Fills job->paths: every file of @inputs, of a folder every *.json, *.json.gz, *.pftrace and

@@ -37,13 +37,17 @@ static void mark_twins(struct gt_model *models, size_t count, size_t *user)
 
 /* By the clock that all have in common; false: it has none, or no slice, or no time in which others
  * could be. */
-static bool first_of(const struct gt_model *model, int64_t *ret_first)
+static bool first_of(const struct gt_job *job, size_t f, int64_t *ret_first)
 {
+	const struct gt_model *model = &job->models[f];
 	const struct gt_header *header = &model->reading.header;
 
-	return header->has_base && model->last > model->first &&
-	       model->first > INT64_MIN + GT_JOB_NS &&
-	       !__builtin_add_overflow(model->first, header->base_ns, ret_first);
+	if (!header->has_base || model->last <= model->first ||
+	    model->first <= INT64_MIN + GT_JOB_NS ||
+	    __builtin_add_overflow(model->first, header->base_ns, ret_first))
+		return false;
+	*ret_first = gt_clock_map_time(&job->clocks.of[f], *ret_first);
+	return true;
 }
 
 static void set_origins(struct gt_job *job)
@@ -51,7 +55,7 @@ static void set_origins(struct gt_job *job)
 	int64_t first = INT64_MAX, last = INT64_MIN, at;
 
 	for (size_t f = 0; f < job->count; f++) {
-		if (!first_of(&job->models[f], &at))
+		if (!first_of(job, f, &at))
 			continue;
 		first = at < first ? at : first;
 		last = at > last ? at : last;
@@ -59,13 +63,32 @@ static void set_origins(struct gt_job *job)
 	if ((double)last - (double)first > (double)GT_JOB_NS)
 		return;
 	for (size_t f = 0; f < job->count; f++)
-		if (first_of(&job->models[f], &at))
-			job->models[f].origin = first - job->models[f].reading.header.base_ns;
+		if (first_of(job, f, &at))
+			job->models[f].origin = job->models[f].first - (at - first);
+}
+
+static int find_clocks(struct gt_job *job)
+{
+	struct gt_clock_source *sources = calloc(job->count + 1, sizeof(*sources));
+	int rc = sources ? 0 : -ENOMEM;
+	size_t taken = 0;
+
+	while (!rc && taken < job->count) {
+		rc = gt_clock_source_take(&job->models[taken], &sources[taken]);
+		taken++;
+	}
+	if (!rc)
+		rc = gt_clocks_find(sources, taken, &job->clocks);
+	while (taken)
+		gt_clock_source_fini(&sources[--taken]);
+	free(sources);
+	return rc;
 }
 
 int gt_job_compare(struct gt_job *job)
 {
 	size_t *user = malloc(DEVICES * sizeof(*user)), end;
+	int rc;
 
 	if (!user)
 		return -ENOMEM;
@@ -77,6 +100,8 @@ int gt_job_compare(struct gt_job *job)
 			mark_twins(&job->models[f], end - f, user);
 	}
 	free(user);
-	set_origins(job);
-	return 0;
+	rc = find_clocks(job);
+	if (!rc)
+		set_origins(job);
+	return rc;
 }

@@ -8,9 +8,10 @@
 #include "trace/job.h"
 
 /*
- * Sets pid, is_twin and origin of all models, which are in the order of their ranks. The origin is
- * one moment for all whose clocks can be compared, the first slice of any; without a base, or where
- * the bases are no times of one job, each process's own first slice. -ENOMEM.
+ * Sets pid, is_twin and origin of all models, which are in the order of their ranks, and the clocks
+ * of the job. The origin is one moment for all whose clocks can be compared, the first slice of
+ * any; without a base, or where the bases are no times of one job, each process's own first slice.
+ * -ENOMEM.
  */
 int gt_job_compare(struct gt_job *job);
 

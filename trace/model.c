@@ -20,6 +20,7 @@ void gt_model_fini(struct gt_model *model)
 	gt_vec_free(&model->stacks);
 	gt_vec_free(&model->modules);
 	gt_vec_free(&model->mangled);
+	gt_vec_free(&model->groups);
 	gt_vec_free(&model->notes);
 	gt_vec_free(&model->memory);
 	gt_vec_free(&model->blocks);

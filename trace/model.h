@@ -17,9 +17,11 @@
 #include "readers/vec.h"
 #include "trace/names.h"
 
-#define GT_NONE      UINT32_MAX
-#define GT_NO_DEVICE UINT16_MAX
-#define GT_NO_BYTES  (-1)
+#define GT_NONE        UINT32_MAX
+#define GT_NO_DEVICE   UINT16_MAX
+#define GT_NO_BYTES    (-1)
+
+#define GT_COMM_GROUPS 2 /* struct gt_op's comm of the first group */
 
 /* Kinds of GPU operations. */
 enum gt_op_kind { GT_OP_KERNEL, GT_OP_COPY, GT_OP_SET, GT_OP_GRAPH, GT_OP_KIND_COUNT_ };
@@ -36,7 +38,8 @@ struct gt_op {               /* on the GPU */
 	int32_t stream;
 	uint16_t device; /* GT_NO_DEVICE: what the file says makes no sense */
 	uint8_t kind;    /* enum gt_op_kind */
-	uint8_t comm;    /* communication (trace/communication.h) */
+	uint8_t comm; /* communication (trace/communication.h): 0: none, 1: in a group that is not
+		       * known, n: in model->groups.at[n - GT_COMM_GROUPS] */
 };
 
 /* A time for which a stream waited for a function on the host; only with run --sync. */
@@ -177,6 +180,7 @@ struct gt_model {
 	GT_VEC(struct gt_frames) stacks;
 	GT_VEC(struct gt_model_module) modules;
 	GT_VEC(uint32_t) mangled; /* by name of a kernel: that in its module, or GT_NAME_NONE */
+	GT_VEC(uint32_t) groups;  /* of processes that communicate: names, with their members */
 	GT_VEC(struct gt_note) notes;
 	GT_VEC(struct gt_memory_point) memory;
 	GT_VEC(struct gt_model_block) blocks;   /* as in the file */

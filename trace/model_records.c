@@ -3,6 +3,7 @@
  * Records of a JSON trace, gputrace's and other tools', as what a model is made of. One thread.
  */
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -240,6 +241,33 @@ static int64_t size_of(struct gt_builder *b, const struct gt_trace_event *record
 		       &b->model->odd.no_bytes);
 }
 
+/* The comm of a collective's kernel: its group by name and members, as names repeat between jobs'
+ * dimensions. */
+static uint8_t group_of(struct gt_builder *b, const struct gt_trace_event *record)
+{
+	struct gt_model *model = b->model;
+	struct gt_span name = record->arg[GT_ARG_COLLECTIVE_GROUP];
+	struct gt_span ranks = record->arg[GT_ARG_COLLECTIVE_RANKS];
+	char text[2048];
+	uint32_t group;
+	int n;
+
+	if (!gt_record_has(record, GT_ARG_COLLECTIVE_GROUP))
+		return 1;
+	if (!gt_record_has(record, GT_ARG_COLLECTIVE_RANKS))
+		ranks.len = 0;
+	n = snprintf(text, sizeof(text), "%.*s %.*s", (int)(name.len < 512 ? name.len : 512),
+		     name.text, (int)(ranks.len < 1024 ? ranks.len : 1024), ranks.text);
+	group = gt_names_put(&model->names, text, (size_t)n);
+	for (size_t i = 0; i < model->groups.count; i++)
+		if (model->groups.at[i] == group)
+			return (uint8_t)(i + GT_COMM_GROUPS);
+	if (group == GT_NAME_NONE || model->groups.count > UINT8_MAX - GT_COMM_GROUPS ||
+	    !gt_vec_push(&model->groups, group))
+		return 1;
+	return (uint8_t)(model->groups.count - 1 + GT_COMM_GROUPS);
+}
+
 static int take_op(struct gt_builder *b, const struct gt_trace_event *record, enum gt_op_kind kind)
 {
 	struct gt_model *model = b->model;
@@ -256,7 +284,9 @@ static int take_op(struct gt_builder *b, const struct gt_trace_event *record, en
 		.device = (uint16_t)bounded(record, GT_ARG_DEVICE, record->pid, 0, GT_NO_DEVICE - 1,
 					    GT_NO_DEVICE, &model->odd.no_place),
 		.kind = (uint8_t)kind,
-		.comm = kind == GT_OP_KERNEL && gt_record_has(record, GT_ARG_COLLECTIVE),
+		.comm = kind == GT_OP_KERNEL && gt_record_has(record, GT_ARG_COLLECTIVE)
+				? group_of(b, record)
+				: 0,
 	};
 
 	if (record->has_pid && record->pid != op.device && record->pid >= FIRST_HOST)

@@ -8,8 +8,9 @@
 #include <string.h>
 
 #include "analysis/findings/rule.h"
+#include "analysis/ranks/peers.h"
 
-/* Cells of a row of gt_gaps_peers. */
+/* Cells of a row of gt_ranks_peers. */
 enum { RANK, COUNT, COMM, WAIT, SHARE, LAST, WIDTH };
 
 #define MOSTLY 50 /* % of the collectives that the rank is last in */
@@ -69,7 +70,7 @@ int gt_rule_late_rank(const struct gt_survey *survey, struct gt_finding *finding
 {
 	struct gt_table peers = {0};
 	bool differ = false;
-	int rc = gt_gaps_peers(survey->job, survey->filter, &peers, &differ);
+	int rc = gt_ranks_peers(survey->job, survey->filter, &peers, &differ);
 
 	if (!rc && peers.rows) {
 		rc = judge(survey, &peers, finding);

@@ -5,6 +5,7 @@
 #include "analysis/report/parts.h"
 
 #include "analysis/gaps.h"
+#include "analysis/ranks/peers.h"
 #include "analysis/table/short_names.h"
 #include "readers/show.h"
 
@@ -174,7 +175,7 @@ int gt_page_gaps(const struct gt_page *page)
 	if (!rc)
 		rc = gt_gaps_windows(page->job, page->filter, &windows);
 	if (!rc)
-		rc = gt_gaps_peers(page->job, page->filter, &peers, &differ);
+		rc = gt_ranks_peers(page->job, page->filter, &peers, &differ);
 	if (!rc) {
 		gt_page_table(&causes, page->out);
 		gt_page_table(&devices, page->out);
@@ -182,7 +183,7 @@ int gt_page_gaps(const struct gt_page *page)
 		if (peers.rows)
 			gt_page_table(&peers, page->out);
 		if (differ)
-			fputs("<p class=\"quiet\">" GT_GAPS_DIFFER "</p>\n", page->out);
+			fputs("<p class=\"quiet\">" GT_RANKS_DIFFER "</p>\n", page->out);
 	}
 	gt_table_fini(&causes);
 	gt_table_fini(&devices);

@@ -7,10 +7,10 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
-#include <strings.h>
 
 #include "analysis/group.h"
 #include "analysis/usage/reports.h"
+#include "trace/communication.h"
 
 static const struct gt_column columns[] = {
 	{"share", "Time (%)", "share", GT_COLUMN_PERCENT},
@@ -28,29 +28,6 @@ static const struct gt_column columns[] = {
 };
 
 enum { TAG_EXPOSED, TAG_BYTES };
-
-static const struct {
-	const char *word, *collective;
-} words[] = {
-#define GT_COLLECTIVE(word, collective) {word, collective},
-#include "analysis/usage/collectives.def"
-#undef GT_COLLECTIVE
-};
-
-static const char *collective_of(const char *kernel)
-{
-	char plain[256];
-	size_t n = 0;
-
-	for (; *kernel && *kernel != '(' && n + 1 < sizeof(plain); kernel++)
-		if (*kernel != '_')
-			plain[n++] = *kernel;
-	plain[n] = 0;
-	for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++)
-		if (strcasestr(plain, words[i].word))
-			return words[i].collective;
-	return "(other)";
-}
 
 /* Other kernels of a device, merged. */
 static int compute_of(const struct gt_model *model, const struct gt_device_track *track,
@@ -75,8 +52,8 @@ static int add_op(const struct gt_model *model, const struct gt_op *op,
 	char key[320];
 
 	/* the size behind the name: one row for each */
-	snprintf(key, sizeof(key), "%s\n%" PRId64, collective_of(gt_model_name(model, op->name)),
-		 op->bytes);
+	snprintf(key, sizeof(key), "%s\n%" PRId64,
+		 gt_communication_collective(gt_model_name(model, op->name)).name, op->bytes);
 	group = gt_groups_get(groups, key);
 	if (!group || !gt_dist_add(&group->value, op->dur))
 		return -ENOMEM;

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "analysis/gaps.h"
+#include "analysis/ranks/peers.h"
 #include "cli/cmdline.h"
 #include "readers/wrap.h"
 
@@ -77,7 +78,7 @@ static int print(const struct gt_cmdline *args, const struct gt_job *job,
 	if (!rc)
 		rc = gt_gaps_windows(job, filter, &tables[WINDOWS]);
 	if (!rc)
-		rc = gt_gaps_peers(job, filter, &tables[PEERS], &differ);
+		rc = gt_ranks_peers(job, filter, &tables[PEERS], &differ);
 	if (!rc && how.top &&
 	    (how.format == GT_FORMAT_MARKDOWN ||
 	     (how.format != GT_FORMAT_TABLE && gt_cmdline_get(args, "top"))))
@@ -88,7 +89,7 @@ static int print(const struct gt_cmdline *args, const struct gt_job *job,
 		report(gt_gaps_missed(job, missed, sizeof(missed)), missed, &how);
 		report(filter->terms.count && filter_leaves_work(&tables[WINDOWS]),
 		       "What is neither busy nor idle is work that --filter leaves out.", &how);
-		report(differ, GT_GAPS_DIFFER, &how);
+		report(differ, GT_RANKS_DIFFER, &how);
 		report(gt_gaps_shared(job, filter),
 		       "Processes of one host used a GPU of the same number at the same time. If "
 		       "it "
@@ -126,7 +127,7 @@ static const struct gt_cmdline_spec spec = {
 		"\"host function\" with the call that put it there; this needs run --sync and "
 		"CUPTI 13.1. With several ranks, collectives that ran "
 		"longer because a peer came late are listed; clocks of other hosts are aligned "
-		"by the ends of collectives. With --filter, a gap is the time up to an "
+		"by when collectives ended. With --filter, a gap is the time up to an "
 		"operation that passes, from the first to the last of these; other work is "
 		"neither busy nor idle. Each process has its own gaps, also where two processes "
 		"share a GPU; a note says so, because the idle time of one may be work of the "

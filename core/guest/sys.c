@@ -19,12 +19,14 @@
 #include "core/guest/seccomp.h"
 #include "core/guest/text.h"
 
-#define STAT_GROUP   5 /* fields of /proc/PID/stat */
-#define STAT_THREADS 20
-#define STAT_START   22
+#define STAT_GROUP           5 /* fields of /proc/PID/stat */
+#define STAT_THREADS         20
+#define STAT_START           22
 
-#define TMPFS_TYPE   0x01021994
-#define RAMFS_TYPE   0x858458f6
+#define TMPFS_TYPE           0x01021994
+#define RAMFS_TYPE           0x858458f6
+
+#define FIRST_TIME_NAMESPACE 0xeffffffa /* PROC_TIME_INIT_INO of the kernel's proc_ns.h */
 
 _Static_assert(sizeof(void *) == 8, "struct stat is the kernel's on 64-bit Linux only");
 
@@ -141,6 +143,18 @@ void gt_sys_boot_id(char *ret_id, size_t size)
 
 	ret_id[n] = 0;
 	ret_id[strcspn(ret_id, "\n")] = 0;
+}
+
+void gt_sys_clock_id(char *ret_id, size_t size)
+{
+	struct stat st;
+	size_t n;
+
+	gt_sys_boot_id(ret_id, size);
+	n = strlen(ret_id);
+	if (n && !gt_sys_fstatat(AT_FDCWD, "/proc/self/ns/time", &st, 0) &&
+	    st.st_ino != FIRST_TIME_NAMESPACE)
+		gt_text_format(ret_id + n, size - n, " time:%lu", (unsigned long)st.st_ino);
 }
 
 uint64_t gt_sys_pid_namespace(void)

@@ -38,6 +38,10 @@ uint64_t gt_sys_start_ticks(int pid);
 /* Identifies this boot of the machine; "" when it is not known. */
 void gt_sys_boot_id(char *ret_id, size_t size);
 
+/* Identifies the clock that CLOCK_MONOTONIC reads: the boot, and the time namespace unless it is
+ * the first one. "" when it is not known. */
+void gt_sys_clock_id(char *ret_id, size_t size);
+
 /* Identifies the pid namespace of this process; 0: not known. */
 uint64_t gt_sys_pid_namespace(void);
 

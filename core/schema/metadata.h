@@ -42,6 +42,7 @@ struct gt_metadata {
 	const char *version; /* of gputrace */
 	char process[64];    /* short name of the program, /proc/self/comm */
 	char host[65];
+	char boot[80]; /* gt_sys_clock_id: what CLOCK_MONOTONIC counts from; empty: not known */
 	char run[256]; /* name of the run, outer runs first; empty: none */
 	uint32_t pid;
 	int32_t rank;             /* 0 without a launcher */

@@ -199,6 +199,7 @@ static void put_words(struct gt_proto *out, const struct gt_metadata *metadata)
 		{"gputrace_version", metadata->version},
 		{"process", metadata->process},
 		{"hostname", metadata->host},
+		{"boot", metadata->boot},
 		{"run", metadata->run},
 		{"cupti_path", metadata->cupti_path},
 		{"cupti_quirks", metadata->cupti_quirks},

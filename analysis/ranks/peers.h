@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * How long collectives ran only because a peer came late, by process. Pure over constant models;
+ * one thread per table.
+ */
+#ifndef GT_ANALYSIS_RANKS_PEERS_H
+#define GT_ANALYSIS_RANKS_PEERS_H
+
+#include "analysis/ranks/rounds.h"
+#include "analysis/table/table.h"
+
+/* What is said where gt_ranks_peers could not compare all. */
+#define GT_RANKS_DIFFER "Some collectives have no counterpart on another rank."
+
+/* One row per process with collectives: how long they ran before the last peer's began, by the
+ * clock of the job (trace/clocks.h). Empty where no two processes have one in common;
+ * *ret_differ: some have no counterpart. */
+int gt_ranks_peers(const struct gt_job *job, const struct gt_filter *filter,
+		   struct gt_table *ret_table, bool *ret_differ);
+
+#endif

@@ -1,0 +1,254 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * See rounds.h. Each process in turn opens rounds for what no process before it has, and pairs with
+ * those behind it.
+ */
+#include "analysis/ranks/rounds.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "trace/communication.h"
+
+#define NO_ROUND UINT32_MAX
+#define SLACK    1000000 /* ns that clocks may be apart where their error is not known */
+
+/* The collectives of one process, and the round of each. */
+struct party {
+	struct gt_meetings meetings;
+	uint32_t *round;
+	bool is_peer; /* it has some, and no process before it with some has its rank */
+};
+
+struct finding {
+	const struct gt_job *job;
+	const struct gt_filter *filter;
+	struct party *parties;
+	uint32_t rounds;
+};
+
+static bool passes(const struct gt_model *model, const struct gt_op *op, const void *data)
+{
+	return gt_filter_op(data, model, op);
+}
+
+/* Has a process with collectives before this one the same rank? They are in the order of their
+ * ranks; a file that tells none may be any rank. */
+static bool repeats_rank(const struct finding *find, size_t f)
+{
+	const struct gt_model *model = &find->job->models[f];
+
+	for (size_t i = f; i && model->reading.header.has_rank; i--) {
+		const struct gt_model *before = &find->job->models[i - 1];
+
+		if (before->rank != model->rank || !before->reading.header.has_rank)
+			return false;
+		if (find->parties[i - 1].is_peer)
+			return true;
+	}
+	return false;
+}
+
+static int take(struct finding *find, struct gt_rounds *rounds)
+{
+	for (size_t f = 0; f < find->job->count; f++) {
+		struct party *party = &find->parties[f];
+		int rc;
+
+		if (repeats_rank(find, f))
+			continue;
+		rc = gt_meetings_take(&find->job->models[f], passes, find->filter,
+				      &party->meetings);
+		if (rc)
+			return rc;
+		party->is_peer = party->meetings.all.count > 0;
+		rounds->processes += party->is_peer;
+		party->round = malloc((party->meetings.all.count + 1) * sizeof(*party->round));
+		if (!party->round)
+			return -ENOMEM;
+		memset(party->round, 0xff, party->meetings.all.count * sizeof(*party->round));
+	}
+	return 0;
+}
+
+/* Opens rounds for what is in none yet; false: nothing. */
+static bool open_rounds(struct finding *find, struct party *party)
+{
+	uint32_t before = find->rounds;
+
+	for (size_t i = 0; i < party->meetings.all.count; i++)
+		if (party->round[i] == NO_ROUND)
+			party->round[i] = find->rounds++;
+	return find->rounds > before;
+}
+
+static int join(struct party *party, struct party *peer, uint32_t first)
+{
+	struct gt_met_pairs pairs;
+	int rc = gt_meetings_pair(&party->meetings, &peer->meetings, &pairs);
+
+	for (size_t i = 0; !rc && i < pairs.all.count; i++) {
+		uint32_t round = party->round[pairs.all.at[i].a];
+
+		if (round >= first && peer->round[pairs.all.at[i].b] == NO_ROUND)
+			peer->round[pairs.all.at[i].b] = round;
+	}
+	gt_vec_free(&pairs.all);
+	return rc;
+}
+
+static int join_all(struct finding *find)
+{
+	int rc = 0;
+
+	for (size_t f = 0; !rc && f < find->job->count; f++) {
+		uint32_t first = find->rounds;
+
+		if (!find->parties[f].is_peer || !open_rounds(find, &find->parties[f]))
+			continue;
+		for (size_t g = f + 1; !rc && g < find->job->count; g++)
+			if (find->parties[g].is_peer)
+				rc = join(&find->parties[f], &find->parties[g], first);
+	}
+	return rc;
+}
+
+/* All members, those of a round one after the other. */
+static int list_members(const struct finding *find, struct gt_rounds *rounds, size_t *place)
+{
+	size_t total = 0;
+
+	for (size_t f = 0; f < find->job->count; f++)
+		for (size_t i = 0; i < find->parties[f].meetings.all.count; i++)
+			place[find->parties[f].round[i] + 1]++;
+	for (uint32_t r = 0; r < find->rounds; r++)
+		place[r + 1] += place[r];
+	total = place[find->rounds];
+	rounds->members.at = malloc((total + 1) * sizeof(*rounds->members.at));
+	if (!rounds->members.at)
+		return -ENOMEM;
+	rounds->members.count = rounds->members.room = total;
+	for (uint32_t f = 0; f < find->job->count; f++) {
+		const struct party *party = &find->parties[f];
+		const struct gt_clock_map *map = &find->job->clocks.of[f];
+
+		for (size_t i = 0; i < party->meetings.all.count; i++) {
+			const struct gt_meeting *meeting = &party->meetings.all.at[i];
+			int64_t start = gt_clock_map_time(map, meeting->start);
+
+			rounds->members.at[place[party->round[i]]++] = (struct gt_round_member){
+				f, meeting->op, start, start + (meeting->end - meeting->start)};
+		}
+	}
+	return 0;
+}
+
+static int64_t slack_of(const struct finding *find, const struct gt_round_member *member)
+{
+	int64_t error = find->job->clocks.of[member->model].error;
+
+	return error < 0 ? SLACK : error + SLACK / 10;
+}
+
+static bool are_together(const struct finding *find, const struct gt_round_member *member)
+{
+	const struct gt_model *model = &find->job->models[member->model];
+
+	return gt_communication_collective(gt_model_name(model, model->ops.at[member->op].name))
+		.together;
+}
+
+/* The round of @count members from @first on. False: it cannot have been one. */
+static bool make_round(const struct finding *find, const struct gt_rounds *rounds, size_t first,
+		       size_t count, struct gt_round *ret_round)
+{
+	const struct gt_round_member *member = &rounds->members.at[first];
+	struct gt_round round = {.first = first,
+				 .count = (uint32_t)count,
+				 .earliest = INT64_MAX,
+				 .arrived = INT64_MIN,
+				 .end = INT64_MIN};
+	int64_t left = INT64_MAX, slack = 0;
+
+	for (uint32_t i = 0; i < count; i++) {
+		if (member[i].start > round.arrived) {
+			round.arrived = member[i].start;
+			round.last = i;
+		}
+		round.earliest =
+			member[i].start < round.earliest ? member[i].start : round.earliest;
+		round.end = member[i].end > round.end ? member[i].end : round.end;
+		left = member[i].end < left ? member[i].end : left;
+		slack += slack_of(find, &member[i]);
+	}
+	*ret_round = round;
+	return !are_together(find, member) || left >= round.arrived - slack;
+}
+
+static int by_end(const void *a, const void *b)
+{
+	const struct gt_round *x = a, *y = b;
+
+	return x->end != y->end ? (x->end > y->end) - (x->end < y->end)
+				: (x->first > y->first) - (x->first < y->first);
+}
+
+/* place[r]: where the members behind round r begin. */
+static int list_rounds(const struct finding *find, const size_t *place, struct gt_rounds *rounds)
+{
+	for (uint32_t r = 0; r < find->rounds; r++) {
+		size_t first = r ? place[r - 1] : 0, count = place[r] - first;
+		struct gt_round round;
+
+		if (count < 2)
+			rounds->unmatched += count;
+		else if (!make_round(find, rounds, first, count, &round))
+			rounds->impossible++;
+		else if (!gt_vec_push(&rounds->all, round))
+			return -ENOMEM;
+	}
+	if (rounds->all.count)
+		qsort(rounds->all.at, rounds->all.count, sizeof(*rounds->all.at), by_end);
+	return 0;
+}
+
+int gt_rounds_find(const struct gt_job *job, const struct gt_filter *filter,
+		   struct gt_rounds *ret_rounds)
+{
+	struct finding find = {.job = job, .filter = filter};
+	size_t *place = NULL;
+	int rc;
+
+	*ret_rounds = (struct gt_rounds){0};
+	find.parties = calloc(job->count + 1, sizeof(*find.parties));
+	rc = find.parties ? take(&find, ret_rounds) : -ENOMEM;
+	if (!rc)
+		rc = join_all(&find);
+	if (!rc && !(place = calloc((size_t)find.rounds + 2, sizeof(*place))))
+		rc = -ENOMEM;
+	if (!rc)
+		rc = list_members(&find, ret_rounds, place);
+	if (!rc)
+		rc = list_rounds(&find, place, ret_rounds);
+	for (size_t f = 0; find.parties && f < job->count; f++) {
+		gt_meetings_fini(&find.parties[f].meetings);
+		free(find.parties[f].round);
+	}
+	free(find.parties);
+	free(place);
+	return rc;
+}
+
+void gt_rounds_fini(struct gt_rounds *rounds)
+{
+	gt_vec_free(&rounds->all);
+	gt_vec_free(&rounds->members);
+}
+
+int64_t gt_round_wait(const struct gt_round *round, const struct gt_round_member *member)
+{
+	int64_t wait = round->arrived - member->start, dur = member->end - member->start;
+
+	return wait < 0 ? 0 : wait < dur ? wait : dur;
+}

@@ -1,0 +1,312 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * See clocks.h. Processes of one machine are a host; each host but the first is tied to one that is
+ * placed already.
+ */
+#include "trace/clocks.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define TRIED  4                  /* processes of a host, with those of another one */
+#define LEAST  3                  /* collectives: fewer may be alike by chance */
+#define FAR    ((int64_t)1 << 60) /* ns: clocks of one boot are not that far apart */
+#define COARSE 20000 /* ns: by so much the ends of one scatter, where there are too few to tell */
+
+int gt_clock_source_take(const struct gt_model *model, struct gt_clock_source *ret_source)
+{
+	const struct gt_header *header = &model->reading.header;
+	int64_t base = header->has_base ? header->base_ns : 0;
+	struct gt_clock_source *s = ret_source;
+
+	*s = (struct gt_clock_source){.has_base = header->has_base,
+				      .realtime_error = GT_CLOCK_ERROR_UNKNOWN};
+	gt_header_text(header, "metadata", "hostname", s->host, sizeof(s->host));
+	gt_header_text(header, "metadata", "boot", s->boot, sizeof(s->boot));
+	gt_header_int(header, "metadata", "clock_first_monotonic_ns", &s->monotonic);
+	gt_header_int(header, "metadata", "clock_first_realtime_ns", &s->realtime);
+	if (s->monotonic <= 0 || s->realtime <= 0)
+		s->monotonic = s->realtime = 0;
+	if (s->realtime_error < 0)
+		s->realtime_error = GT_CLOCK_ERROR_UNKNOWN;
+	if (__builtin_add_overflow(model->first, base, &s->first) ||
+	    __builtin_add_overflow(model->last, base, &s->last))
+		s->first = s->last = base;
+	return gt_meetings_take(model, NULL, NULL, &s->meetings);
+}
+
+void gt_clock_source_fini(struct gt_clock_source *source)
+{
+	gt_meetings_fini(&source->meetings);
+}
+
+void gt_clocks_fini(struct gt_clocks *clocks)
+{
+	free(clocks->of);
+	*clocks = (struct gt_clocks){0};
+}
+
+int64_t gt_clock_map_time(const struct gt_clock_map *map, int64_t t)
+{
+	int64_t sum;
+
+	if (__builtin_add_overflow(t, gt_clock_line_at(&map->line, t), &sum))
+		return t < 0 ? INT64_MIN : INT64_MAX;
+	return sum;
+}
+
+static bool are_of_one_boot(const struct gt_clock_source *a, const struct gt_clock_source *b)
+{
+	return *a->boot && !strcmp(a->boot, b->boot) && a->realtime && b->realtime;
+}
+
+static bool are_of_one_host(const struct gt_clock_source *a, const struct gt_clock_source *b)
+{
+	if (*a->boot && *b->boot)
+		return !strcmp(a->boot, b->boot);
+	return *a->host && !strcmp(a->host, b->host);
+}
+
+/* All that is being placed. */
+struct placing {
+	const struct gt_clock_source *sources;
+	size_t count;
+	uint32_t *host; /* of each process: the first process there */
+	bool *placed;   /* of the first process of each host */
+	struct gt_clock_map *maps;
+	uint32_t reference; /* the process whose clock is the job's */
+	size_t tries;       /* pairs of processes that may still be compared */
+};
+
+/* By how much @s is behind @first of its host, ns. */
+static int64_t behind(const struct gt_clock_source *first, const struct gt_clock_source *s)
+{
+	int64_t a, b, off;
+
+	if (!are_of_one_boot(first, s) ||
+	    __builtin_sub_overflow(first->realtime, first->monotonic, &a) ||
+	    __builtin_sub_overflow(s->realtime, s->monotonic, &b) ||
+	    __builtin_sub_overflow(a, b, &off) || off > FAR || off < -FAR)
+		return 0;
+	return off;
+}
+
+/* A way from one process's clock to that of the job. */
+struct tie {
+	uint32_t from, to; /* processes: of a host that is not placed, of one that is */
+	struct gt_clock_line line;
+	double error;
+};
+
+static double worst(const struct gt_clock_line *line, const struct gt_clock_source *s)
+{
+	double few = line->used < GT_CLOCK_LINE_LEAST ? COARSE : 0;
+
+	return few + fmax(gt_clock_line_error(line, s->first), gt_clock_line_error(line, s->last));
+}
+
+static int try_tie(const struct placing *p, uint32_t from, uint32_t to, struct tie *best)
+{
+	const struct gt_clock_source *s = &p->sources[from];
+	struct gt_met_pairs pairs;
+	struct tie tie = {.from = from, .to = to};
+	int rc = gt_meetings_pair(&p->sources[to].meetings, &s->meetings, &pairs);
+
+	if (!rc)
+		rc = gt_meetings_line(&p->sources[to].meetings, &s->meetings, &pairs, &tie.line);
+	gt_vec_free(&pairs.all);
+	if (rc || tie.line.used < LEAST)
+		return rc;
+	tie.error = worst(&tie.line, s);
+	if (!best->line.used || tie.error < best->error)
+		*best = tie;
+	return 0;
+}
+
+/* The first TRIED processes of a host with those of another one. */
+static int tie_hosts(struct placing *p, uint32_t host, uint32_t other, struct tie *best)
+{
+	int rc = 0;
+
+	for (uint32_t i = host, n = 0; !rc && n < TRIED && i < p->count; i++) {
+		if (p->host[i] != host || !p->sources[i].meetings.all.count)
+			continue;
+		n++;
+		for (uint32_t j = other, m = 0; !rc && m < TRIED && j < p->count; j++) {
+			if (p->host[j] != other || !p->sources[j].meetings.all.count)
+				continue;
+			m++;
+			if (p->tries) {
+				p->tries--;
+				rc = try_tie(p, i, j, best);
+			}
+		}
+	}
+	return rc;
+}
+
+/* The line of @a behind that of @b: first @b's time, then @a's of that. */
+static struct gt_clock_line chain(const struct gt_clock_line *a, const struct gt_clock_line *b)
+{
+	struct gt_clock_line line = *b;
+
+	line.off += gt_clock_line_at(a, b->x + b->off);
+	line.drift += a->drift;
+	return line;
+}
+
+/* A process where its host is by @at, its first process's way to the job. */
+static void place(struct placing *p, uint32_t process, const struct gt_clock_map *at)
+{
+	const struct gt_clock_source *first = &p->sources[p->host[process]];
+	const struct gt_clock_source *s = &p->sources[process];
+	struct gt_clock_map *map = &p->maps[process];
+	struct gt_clock_line own = {.x = s->first, .off = behind(first, s)};
+
+	*map = *at;
+	map->line = chain(&at->line, &own);
+	if (s != first && !are_of_one_boot(first, s)) {
+		map->by = map->by == GT_CLOCK_BY_MONOTONIC ? GT_CLOCK_BY_REALTIME : map->by;
+		map->error = GT_CLOCK_ERROR_UNKNOWN;
+	}
+	if (p->sources[p->reference].has_base != s->has_base && map->by != GT_CLOCK_BY_COLLECTIVES)
+		*map = (struct gt_clock_map){.error = GT_CLOCK_ERROR_UNKNOWN,
+					     .by = GT_CLOCK_BY_NOTHING};
+}
+
+static void place_host(struct placing *p, uint32_t host, const struct gt_clock_map *at)
+{
+	for (uint32_t i = host; i < p->count; i++)
+		if (p->host[i] == host)
+			place(p, i, at);
+	p->placed[host] = true;
+}
+
+/* The way of a host's first process, from that of the process that is tied. */
+static void place_by_tie(struct placing *p, const struct tie *tie)
+{
+	uint32_t host = p->host[tie->from];
+	const struct gt_clock_source *first = &p->sources[host], *s = &p->sources[tie->from];
+	struct gt_clock_line back = {.x = first->first, .off = -behind(first, s)};
+	struct gt_clock_line over = chain(&p->maps[tie->to].line, &tie->line);
+	int64_t error = p->maps[tie->to].error;
+	struct gt_clock_map at = {
+		.line = chain(&over, &back),
+		.error = error < 0 ? GT_CLOCK_ERROR_UNKNOWN
+				   : llround(fmin(tie->error + (double)error, 4e18)),
+		.by = GT_CLOCK_BY_COLLECTIVES,
+		.used = tie->line.used,
+	};
+
+	place_host(p, host, &at);
+}
+
+/* Its host so that its own clock is the job's. */
+static void place_reference(struct placing *p)
+{
+	uint32_t host = p->host[p->reference];
+	const struct gt_clock_source *first = &p->sources[host], *s = &p->sources[p->reference];
+	struct gt_clock_map at = {.line = {.x = first->first, .off = -behind(first, s)},
+				  .by = GT_CLOCK_BY_MONOTONIC};
+
+	place_host(p, host, &at);
+	p->maps[p->reference] = (struct gt_clock_map){.by = GT_CLOCK_BY_MONOTONIC};
+}
+
+static void place_by_realtime(struct placing *p, uint32_t host)
+{
+	int64_t a = p->sources[p->reference].realtime_error, b = p->sources[host].realtime_error;
+	struct gt_clock_map at = {
+		.error = a < 0 || b < 0 || a > INT64_MAX - b ? GT_CLOCK_ERROR_UNKNOWN : a + b,
+		.by = GT_CLOCK_BY_REALTIME,
+	};
+
+	place_host(p, host, &at);
+}
+
+/* Ties hosts to @other, which is placed, and so on from each of them. */
+static int place_from(struct placing *p, uint32_t *queue)
+{
+	size_t count = 1;
+	int rc = 0;
+
+	queue[0] = p->host[p->reference];
+	for (size_t at = 0; !rc && at < count; at++)
+		for (uint32_t i = 0; !rc && i < p->count; i++) {
+			struct tie best = {0};
+
+			if (p->host[i] != i || p->placed[i])
+				continue;
+			rc = tie_hosts(p, i, queue[at], &best);
+			if (rc || !best.line.used)
+				continue;
+			place_by_tie(p, &best);
+			queue[count++] = i;
+		}
+	return rc;
+}
+
+/* The first process that others can be tied to. */
+static uint32_t reference_of(const struct gt_clock_source *sources, size_t count)
+{
+	for (uint32_t i = 0; i < count; i++)
+		if (sources[i].meetings.all.count)
+			return i;
+	return 0;
+}
+
+static void find_hosts(struct placing *p)
+{
+	for (uint32_t i = 0; i < p->count; i++)
+		for (p->host[i] = 0; p->host[i] < i; p->host[i]++)
+			if (p->host[p->host[i]] == p->host[i] &&
+			    are_of_one_host(&p->sources[p->host[i]], &p->sources[i]))
+				break;
+}
+
+static int place_all(struct placing *p, uint32_t *queue)
+{
+	int rc;
+
+	find_hosts(p);
+	place_reference(p);
+	rc = place_from(p, queue);
+	for (uint32_t i = 0; !rc && i < p->count; i++)
+		if (p->host[i] == i && !p->placed[i])
+			place_by_realtime(p, i);
+	return rc;
+}
+
+int gt_clocks_find(const struct gt_clock_source *sources, size_t count,
+		   struct gt_clocks *ret_clocks)
+{
+	struct placing p = {
+		.sources = sources,
+		.count = count,
+		.host = calloc(count + 1, sizeof(*p.host)),
+		.placed = calloc(count + 1, sizeof(*p.placed)),
+		.maps = calloc(count + 1, sizeof(*p.maps)),
+		.reference = reference_of(sources, count),
+		.tries = 4096 + TRIED * TRIED * count,
+	};
+	uint32_t *queue = calloc(count + 1, sizeof(*queue));
+	int rc = p.host && p.placed && p.maps && queue ? 0 : -ENOMEM;
+
+	if (!rc && count)
+		rc = place_all(&p, queue);
+	*ret_clocks = (struct gt_clocks){p.maps, count};
+	free(p.host);
+	free(p.placed);
+	free(queue);
+	return rc;
+}
+
+bool gt_clocks_are_of_one_boot(const struct gt_clocks *clocks)
+{
+	for (size_t i = 0; i < clocks->count; i++)
+		if (clocks->of[i].by != GT_CLOCK_BY_MONOTONIC)
+			return false;
+	return true;
+}

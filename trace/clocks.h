@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * One clock for the processes of a job: that of the first process with collectives. Processes of
+ * one boot of one machine share CLOCK_MONOTONIC, so their clocks are related exactly. Other
+ * machines' clocks are brought together by collectives (meetings.h), which end on all at one time,
+ * else by CLOCK_REALTIME. Each answer has the error within which it holds. Everything that compares
+ * times of processes uses this. One thread per table.
+ */
+#ifndef GT_TRACE_CLOCKS_H
+#define GT_TRACE_CLOCKS_H
+
+#include "trace/meetings.h"
+
+/* What a clock's place on that of the job was told by, best first. */
+enum gt_clock_by {
+	GT_CLOCK_BY_MONOTONIC,   /* the same boot of the same machine, or the very process */
+	GT_CLOCK_BY_COLLECTIVES, /* ends of collectives */
+	GT_CLOCK_BY_REALTIME,    /* wall clocks, as somebody synchronises them */
+	GT_CLOCK_BY_NOTHING,     /* the trace counts from a moment that it does not tell */
+	GT_CLOCK_BY_COUNT_
+};
+
+#define GT_CLOCK_ERROR_UNKNOWN (-1)
+
+/* What is to be known of one process. */
+struct gt_clock_source {
+	char host[256], boot[128]; /* "": not known */
+	int64_t monotonic;         /* and CLOCK_REALTIME at one moment, ns; both 0: not known */
+	int64_t realtime;
+	int64_t realtime_error; /* ns; GT_CLOCK_ERROR_UNKNOWN */
+	int64_t first, last;    /* of the trace, ns of its clock */
+	bool has_base;          /* its clock counts from 1970 */
+	struct gt_meetings meetings;
+};
+
+/* Where the clock of a process is on that of the job. */
+struct gt_clock_map {
+	struct gt_clock_line line; /* time of the job = time + gt_clock_line_at(line, time) */
+	int64_t error;             /* ns within which this holds, in the whole trace; or
+				    * GT_CLOCK_ERROR_UNKNOWN */
+	enum gt_clock_by by;
+	size_t used; /* collectives */
+};
+
+/* Of all processes of a job, in their order. */
+struct gt_clocks {
+	struct gt_clock_map *of;
+	size_t count;
+};
+
+/* Takes what is needed from a model, which may go afterwards. 0 or -ENOMEM; free with
+ * gt_clock_source_fini in either case. */
+int gt_clock_source_take(const struct gt_model *model, struct gt_clock_source *ret_source);
+void gt_clock_source_fini(struct gt_clock_source *source);
+
+/* Relates all clocks to that of one process. 0 or -ENOMEM; free with
+ * gt_clocks_fini. */
+int gt_clocks_find(const struct gt_clock_source *sources, size_t count,
+		   struct gt_clocks *ret_clocks);
+void gt_clocks_fini(struct gt_clocks *clocks);
+
+/* The time of the job, saturated, for a time of a process's clock. */
+int64_t gt_clock_map_time(const struct gt_clock_map *map, int64_t t);
+
+/* Whether all processes ran on one boot of one machine. */
+bool gt_clocks_are_of_one_boot(const struct gt_clocks *clocks);
+
+#endif

@@ -1,0 +1,448 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * See meetings.h.
+ */
+#include "trace/meetings.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/hash.h"
+#include "trace/communication.h"
+
+#define FAR      ((int64_t)3 << 60) /* ns: no time of a clock; two may be subtracted */
+#define BESIDE   8                  /* so many more or fewer than the counts differ by are tried */
+#define MOST     256                /* places to either side */
+#define ENOUGH   2048               /* pairs that the whole is judged by */
+#define RUN      32                 /* pairs in a row that a place is judged by */
+#define RUNS     16                 /* of them are tried, as some have a loss */
+#define FEW      8                  /* pairs: too few to judge by */
+#define CLEARLY  3.0                /* times better than the next best place */
+#define SMOOTH   4                  /* a pair's part in where the next one is looked for */
+#define TOGETHER 1000000.0          /* ns: the ends of a collective scatter by less */
+#define DRIFT    (10 * GT_CLOCK_LINE_DRIFT)
+#define BROKEN   20 /* of so many pairs one may end before the other has begun */
+
+static uint64_t key_of(const struct gt_model *model, const struct gt_op *op)
+{
+	const char *name = gt_model_name(model, op->name);
+	uint64_t key = gt_hash_pair(gt_hash_bytes(name, strlen(name)), (uint64_t)op->bytes);
+
+	if (op->comm < GT_COMM_GROUPS)
+		return key;
+	name = gt_model_name(model, model->groups.at[op->comm - GT_COMM_GROUPS]);
+	return gt_hash_pair(key, gt_hash_bytes(name, strlen(name)));
+}
+
+static bool waits_for_all(const struct gt_model *model, const struct gt_op *op, const void *data)
+{
+	(void)data;
+	return gt_communication_collective(gt_model_name(model, op->name)).together;
+}
+
+static int by_key(const void *a, const void *b, void *data)
+{
+	const struct gt_meetings *meetings = data;
+	uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
+	uint64_t of_x = meetings->all.at[x].key, of_y = meetings->all.at[y].key;
+
+	return of_x != of_y ? (of_x > of_y) - (of_x < of_y) : (x > y) - (x < y);
+}
+
+static int sort_by_key(struct gt_meetings *meetings)
+{
+	size_t count = meetings->all.count;
+
+	meetings->by_key = malloc((count + 1) * sizeof(*meetings->by_key));
+	if (!meetings->by_key)
+		return -ENOMEM;
+	for (size_t i = 0; i < count; i++)
+		meetings->by_key[i] = (uint32_t)i;
+	qsort_r(meetings->by_key, count, sizeof(*meetings->by_key), by_key, meetings);
+	return 0;
+}
+
+int gt_meetings_take(const struct gt_model *model,
+		     bool (*is_in)(const struct gt_model *model, const struct gt_op *op,
+				   const void *data),
+		     const void *data, struct gt_meetings *ret_meetings)
+{
+	const struct gt_header *header = &model->reading.header;
+	int64_t base = header->has_base ? header->base_ns : 0;
+
+	*ret_meetings = (struct gt_meetings){0};
+	is_in = is_in ? is_in : waits_for_all;
+	for (size_t i = 0; i < model->ops.count; i++) {
+		const struct gt_op *op = &model->ops.at[i];
+		struct gt_meeting meeting = {.op = (uint32_t)i};
+
+		if (!op->comm || op->dur < 0 || !is_in(model, op, data) ||
+		    __builtin_add_overflow(op->start, base, &meeting.start) ||
+		    __builtin_add_overflow(meeting.start, op->dur, &meeting.end) ||
+		    meeting.start <= -FAR || meeting.end >= FAR)
+			continue;
+		meeting.key = key_of(model, op);
+		if (!gt_vec_push(&ret_meetings->all, meeting))
+			return -ENOMEM;
+	}
+	return sort_by_key(ret_meetings);
+}
+
+void gt_meetings_fini(struct gt_meetings *meetings)
+{
+	gt_vec_free(&meetings->all);
+	free(meetings->by_key);
+	meetings->by_key = NULL;
+}
+
+struct pairing {
+	const struct gt_meetings *a, *b;
+	struct gt_clock_point *points; /* room for all of the smaller side */
+	double *spare;
+	struct gt_met_pairs *pairs;
+};
+
+/* What both have of one key: places in by_key. */
+struct common {
+	const uint32_t *a, *b;
+	size_t count_a, count_b;
+};
+
+static uint64_t key_at(const struct gt_meetings *meetings, const uint32_t *at)
+{
+	return meetings->all.at[*at].key;
+}
+
+static size_t run_of(const struct gt_meetings *meetings, const uint32_t *from)
+{
+	const uint32_t *end = meetings->by_key + meetings->all.count, *at = from;
+
+	while (at < end && key_at(meetings, at) == key_at(meetings, from))
+		at++;
+	return (size_t)(at - from);
+}
+
+/* The next key that both have; false: none. */
+static bool next_common(const struct pairing *p, struct common *at)
+{
+	const uint32_t *end_a = p->a->by_key + p->a->all.count;
+	const uint32_t *end_b = p->b->by_key + p->b->all.count;
+
+	at->a += at->count_a;
+	at->b += at->count_b;
+	while (at->a < end_a && at->b < end_b) {
+		at->count_a = run_of(p->a, at->a);
+		at->count_b = run_of(p->b, at->b);
+		if (key_at(p->a, at->a) == key_at(p->b, at->b))
+			return true;
+		if (key_at(p->a, at->a) < key_at(p->b, at->b))
+			at->a += at->count_a;
+		else
+			at->b += at->count_b;
+	}
+	return false;
+}
+
+static struct gt_clock_point point_of(const struct pairing *p, uint32_t a, uint32_t b)
+{
+	int64_t end = p->b->all.at[b].end;
+
+	return (struct gt_clock_point){end, p->a->all.at[a].end - end};
+}
+
+/* How far @count pairs from a[i] and b[j] on lie off a line, the middle one of them; -1: it is no
+ * line of two clocks. *ret_where: how far the line has a ahead at the first of them. */
+static int judge(struct pairing *p, const struct common *at, size_t i, size_t j, size_t count,
+		 double *ret_off, double *ret_where)
+{
+	struct gt_clock_line line;
+	int rc;
+
+	*ret_off = -1;
+	for (size_t k = 0; k < count; k++)
+		p->points[k] = point_of(p, at->a[i + k], at->b[j + k]);
+	rc = gt_clock_line_fit(p->points, count, &line);
+	if (rc || fabs(line.drift) > DRIFT)
+		return rc;
+	for (size_t k = 0; k < count; k++)
+		p->spare[k] = fabs((double)p->points[k].off -
+				   (double)gt_clock_line_at(&line, p->points[k].x));
+	*ret_where = (double)gt_clock_line_at(&line, p->points[0].x);
+	*ret_off = fmax(gt_clock_median(p->spare, count), 1);
+	return 0;
+}
+
+/* Where a run of pairs begins, and how well it fits. */
+struct anchor {
+	size_t i, j;
+	double best, next; /* ns off the line: of this place in b, of the next best one */
+	double off;        /* the line's, there */
+};
+
+/*
+ * The place in b of @count from a[i] on. One process may have begun later, so places before and
+ * behind are tried: the steps of a training last differently long, so the wrong one scatters more.
+ */
+static int find_place(struct pairing *p, const struct common *at, size_t i, size_t count,
+		      struct anchor *ret)
+{
+	int64_t more = (int64_t)at->count_b - (int64_t)at->count_a;
+	int64_t low = (more < 0 ? more : 0) - BESIDE, high = (more > 0 ? more : 0) + BESIDE;
+	int rc = 0;
+
+	*ret = (struct anchor){.i = i, .best = INFINITY, .next = INFINITY};
+	low = low < -MOST ? -MOST : low;
+	high = high > MOST ? MOST : high;
+	for (int64_t move = low; !rc && move <= high; move++) {
+		int64_t j = (int64_t)i + move;
+		double off, where;
+
+		if (j < 0 || j + (int64_t)count > (int64_t)at->count_b)
+			continue;
+		rc = judge(p, at, i, (size_t)j, count, &off, &where);
+		if (rc || off < 0)
+			continue;
+		if (off < ret->best) {
+			ret->next = ret->best;
+			ret->best = off;
+			ret->j = (size_t)j;
+			ret->off = where;
+		} else if (off < ret->next) {
+			ret->next = off;
+		}
+	}
+	return rc;
+}
+
+/* A run without a loss, somewhere. 1: found, 0: none is clear. */
+static int find_anchor(struct pairing *p, const struct common *at, struct anchor *ret)
+{
+	size_t count = at->count_a < RUN ? at->count_a : RUN;
+
+	for (size_t k = 0; count >= FEW && k < RUNS; k++) {
+		size_t i = (at->count_a - count) * k / (RUNS - 1);
+		int rc = find_place(p, at, i, count, ret);
+
+		if (rc)
+			return rc;
+		if (ret->best < TOGETHER && ret->next >= ret->best * CLEARLY)
+			return 1;
+	}
+	return 0;
+}
+
+/* Are they as many, and none better if one is moved against the other? */
+static int is_unmoved(struct pairing *p, const struct common *at, const struct anchor *anchor,
+		      bool is_found, bool *ret_is)
+{
+	size_t count = at->count_a < ENOUGH ? at->count_a : ENOUGH;
+	double off = 0, where;
+	int rc = 0;
+
+	*ret_is = false;
+	if (at->count_a != at->count_b)
+		return 0;
+	if (is_found)
+		rc = judge(p, at, (at->count_a - count) / 2, (at->count_a - count) / 2, count, &off,
+			   &where);
+	*ret_is = !is_found || (off >= 0 && off <= anchor->best * CLEARLY);
+	return rc;
+}
+
+static bool add(struct pairing *p, uint32_t a, uint32_t b)
+{
+	return gt_vec_push(&p->pairs->all, ((struct gt_met){a, b}));
+}
+
+/* The nth with the nth. */
+static int pair_in_order(struct pairing *p, const struct common *at)
+{
+	for (size_t i = 0; i < at->count_a; i++)
+		if (!add(p, at->a[i], at->b[i]))
+			return -ENOMEM;
+	return 0;
+}
+
+/* From the anchor on to both sides, over what one of them lost: the clocks' difference changes
+ * slowly, so the last pair's tells which are the next. */
+static int pair_from(struct pairing *p, const struct common *at, const struct anchor *anchor,
+		     int step)
+{
+	int64_t i = (int64_t)anchor->i + (step < 0 ? -1 : 0);
+	int64_t j = (int64_t)anchor->j + (step < 0 ? -1 : 0);
+	double off = anchor->off;
+
+	while (i >= 0 && j >= 0 && i < (int64_t)at->count_a && j < (int64_t)at->count_b) {
+		double more = (double)point_of(p, at->a[i], at->b[j]).off - off;
+
+		if (fabs(more) <= TOGETHER) {
+			if (!add(p, at->a[i], at->b[j]))
+				return -ENOMEM;
+			off += more / SMOOTH;
+			i += step;
+			j += step;
+		} else if ((more > 0) == (step > 0)) {
+			j += step; /* a's is further away */
+		} else {
+			i += step;
+		}
+	}
+	return 0;
+}
+
+static double apart(const struct pairing *p, const struct gt_clock_line *line, uint32_t a,
+		    uint32_t b)
+{
+	struct gt_clock_point point = point_of(p, a, b);
+
+	return fabs((double)point.off - (double)gt_clock_line_at(line, point.x));
+}
+
+/* Each with the nearest in time by @line, if that is so for both. */
+static int pair_nearest(struct pairing *p, const struct common *at,
+			const struct gt_clock_line *line)
+{
+	for (size_t i = 0, j = 0; i < at->count_a; i++) {
+		while (j + 1 < at->count_b &&
+		       apart(p, line, at->a[i], at->b[j + 1]) <= apart(p, line, at->a[i], at->b[j]))
+			j++;
+		if (apart(p, line, at->a[i], at->b[j]) > TOGETHER ||
+		    (i + 1 < at->count_a &&
+		     apart(p, line, at->a[i + 1], at->b[j]) < apart(p, line, at->a[i], at->b[j])))
+			continue;
+		if (!add(p, at->a[i], at->b[j]))
+			return -ENOMEM;
+	}
+	return 0;
+}
+
+static int by_a(const void *a, const void *b)
+{
+	const struct gt_met *x = a, *y = b;
+
+	return (x->a > y->a) - (x->a < y->a);
+}
+
+static void sort_pairs(struct gt_met_pairs *pairs)
+{
+	if (pairs->all.count)
+		qsort(pairs->all.at, pairs->all.count, sizeof(*pairs->all.at), by_a);
+}
+
+/* Which of two keys both have more of; of as many, the one that is first in time. */
+static bool is_more(const struct common *x, const struct common *y)
+{
+	size_t nx = x->count_a < x->count_b ? x->count_a : x->count_b;
+	size_t ny = y->count_a < y->count_b ? y->count_a : y->count_b;
+
+	return nx != ny ? nx > ny : nx && *x->a < *y->a;
+}
+
+/* The key that both have most of tells how the others belong together. */
+static int pair_all(struct pairing *p)
+{
+	struct common at = {.a = p->a->by_key, .b = p->b->by_key}, most = {0};
+	struct gt_clock_line line = {0};
+	struct anchor anchor;
+	bool unmoved = false;
+	int rc, found;
+
+	while (next_common(p, &at))
+		if (is_more(&at, &most))
+			most = at;
+	if (!most.count_a)
+		return 0;
+	found = find_anchor(p, &most, &anchor);
+	rc = found < 0 ? found : is_unmoved(p, &most, &anchor, found, &unmoved);
+	if (rc || (!unmoved && !found))
+		return rc;
+	rc = unmoved ? pair_in_order(p, &most) : pair_from(p, &most, &anchor, 1);
+	if (!rc && !unmoved)
+		rc = pair_from(p, &most, &anchor, -1);
+	if (!rc)
+		rc = gt_meetings_line(p->a, p->b, p->pairs, &line);
+	at = (struct common){.a = p->a->by_key, .b = p->b->by_key};
+	while (!rc && next_common(p, &at)) {
+		if (at.a == most.a)
+			continue;
+		if (unmoved && at.count_a == at.count_b)
+			rc = pair_in_order(p, &at);
+		else if (line.used)
+			rc = pair_nearest(p, &at, &line);
+	}
+	sort_pairs(p->pairs);
+	return rc;
+}
+
+int gt_meetings_pair(const struct gt_meetings *a, const struct gt_meetings *b,
+		     struct gt_met_pairs *ret_pairs)
+{
+	struct pairing p = {
+		.a = a,
+		.b = b,
+		.points = calloc(ENOUGH, sizeof(*p.points)),
+		.spare = calloc(ENOUGH, sizeof(*p.spare)),
+		.pairs = ret_pairs,
+	};
+	int rc = -ENOMEM;
+
+	*ret_pairs = (struct gt_met_pairs){0};
+	if (p.points && p.spare)
+		rc = pair_all(&p);
+	free(p.points);
+	free(p.spare);
+	return rc;
+}
+
+static int by_x(const void *a, const void *b)
+{
+	const struct gt_clock_point *x = a, *y = b;
+
+	return (x->x > y->x) - (x->x < y->x);
+}
+
+/* In one of BROKEN pairs a member had left before another one came. */
+static bool is_broken(const struct gt_meetings *a, const struct gt_meetings *b,
+		      const struct gt_met_pairs *pairs, const struct gt_clock_line *line)
+{
+	size_t broken = 0;
+
+	for (size_t i = 0; i < pairs->all.count; i++) {
+		const struct gt_meeting *x = &a->all.at[pairs->all.at[i].a];
+		const struct gt_meeting *y = &b->all.at[pairs->all.at[i].b];
+		int64_t start = y->start + gt_clock_line_at(line, y->start);
+		int64_t end = y->end + gt_clock_line_at(line, y->end);
+		double slack = 3 * line->scatter;
+
+		broken += (double)start - (double)x->end > slack ||
+			  (double)x->start - (double)end > slack;
+	}
+	return broken * BROKEN > pairs->all.count;
+}
+
+int gt_meetings_line(const struct gt_meetings *a, const struct gt_meetings *b,
+		     const struct gt_met_pairs *pairs, struct gt_clock_line *ret_line)
+{
+	size_t count = pairs->all.count;
+	struct gt_clock_point *points = calloc(count + 1, sizeof(*points));
+	int rc = points ? 0 : -ENOMEM;
+
+	*ret_line = (struct gt_clock_line){0};
+	for (size_t i = 0; !rc && i < count; i++) {
+		int64_t end = b->all.at[pairs->all.at[i].b].end;
+
+		points[i].x = end;
+		points[i].off = a->all.at[pairs->all.at[i].a].end - end;
+	}
+	if (!rc && count) {
+		qsort(points, count, sizeof(*points), by_x);
+		rc = gt_clock_line_fit(points, count, ret_line);
+	}
+	if (!rc && (ret_line->scatter > TOGETHER || fabs(ret_line->drift) > DRIFT ||
+		    is_broken(a, b, pairs, ret_line)))
+		ret_line->used = 0;
+	free(points);
+	return rc;
+}

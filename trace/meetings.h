@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Collectives as moments that several processes have in common: none can end before the last
+ * member has begun, and all end together but for microseconds. Here they are taken from a model and
+ * two processes' are paired. Pure over constant models, any thread.
+ */
+#ifndef GT_TRACE_MEETINGS_H
+#define GT_TRACE_MEETINGS_H
+
+#include <stdint.h>
+
+#include "trace/clock_line.h"
+#include "trace/model.h"
+
+/* One collective in one process. */
+struct gt_meeting {
+	int64_t start, end; /* ns of the trace clock, which counts from 1970 where it has a base */
+	uint64_t key;       /* the same in all members: of kernel, bytes and group */
+	uint32_t op;        /* index in the model's ops */
+};
+
+/* Those of one process. */
+struct gt_meetings {
+	GT_VEC(struct gt_meeting) all; /* by start */
+	uint32_t *by_key;              /* indices in all: by key, then start */
+};
+
+/* Takes the collectives of @model for which @is_in says so; NULL: those in which all members wait
+ * for all, as of others, a broadcast, one member may be ready before another begins. 0 or -ENOMEM;
+ * free with gt_meetings_fini in either case. */
+int gt_meetings_take(const struct gt_model *model,
+		     bool (*is_in)(const struct gt_model *model, const struct gt_op *op,
+				   const void *data),
+		     const void *data, struct gt_meetings *ret_meetings);
+void gt_meetings_fini(struct gt_meetings *meetings);
+
+/* Two processes' collectives that are the same one. */
+struct gt_met {
+	uint32_t a, b; /* index in each one's meetings */
+};
+
+/* All of two processes. */
+struct gt_met_pairs {
+	GT_VEC(struct gt_met) all; /* by the time of a */
+};
+
+/*
+ * Pairs the collectives of @a and @b: the nth of a key with the nth, moved by as many as bring the
+ * differences of their ends onto one line, where one of the processes began later or lost some.
+ * No pairs: they have none in common, or it is not clear which belong together. 0 or -ENOMEM.
+ */
+int gt_meetings_pair(const struct gt_meetings *a, const struct gt_meetings *b,
+		     struct gt_met_pairs *ret_pairs);
+
+/* The line by which a time of @b's clock becomes one of @a's; used 0: the pairs, if any, are not
+ * those of one job (one would have ended before another member began). 0 or -ENOMEM. */
+int gt_meetings_line(const struct gt_meetings *a, const struct gt_meetings *b,
+		     const struct gt_met_pairs *pairs, struct gt_clock_line *ret_line);
+
+#endif
