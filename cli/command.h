@@ -39,6 +39,7 @@ extern const struct gt_command gt_command_export;
 extern const struct gt_command gt_command_flush;
 extern const struct gt_command gt_command_gaps;
 extern const struct gt_command gt_command_memory;
+extern const struct gt_command gt_command_ranks;
 extern const struct gt_command gt_command_merge;
 extern const struct gt_command gt_command_open;
 extern const struct gt_command gt_command_options;

@@ -30,6 +30,7 @@ const struct gt_command *const gt_commands[] = {
 	&gt_command_stats,
 	&gt_command_gaps,
 	&gt_command_memory,
+	&gt_command_ranks,
 	&gt_command_analyze,
 	&gt_command_stacks,
 	&gt_command_diff,

@@ -167,10 +167,8 @@ static void place(struct placing *p, uint32_t process, const struct gt_clock_map
 
 	*map = *at;
 	map->line = chain(&at->line, &own);
-	if (s != first && !are_of_one_boot(first, s)) {
-		map->by = map->by == GT_CLOCK_BY_MONOTONIC ? GT_CLOCK_BY_REALTIME : map->by;
-		map->error = GT_CLOCK_ERROR_UNKNOWN;
-	}
+	if (s != first && !are_of_one_boot(first, s) && map->by == GT_CLOCK_BY_MONOTONIC)
+		map->by = GT_CLOCK_BY_HOST;
 	if (p->sources[p->reference].has_base != s->has_base && map->by != GT_CLOCK_BY_COLLECTIVES)
 		*map = (struct gt_clock_map){.error = GT_CLOCK_ERROR_UNKNOWN,
 					     .by = GT_CLOCK_BY_NOTHING};
@@ -212,6 +210,10 @@ static void place_reference(struct placing *p)
 				  .by = GT_CLOCK_BY_MONOTONIC};
 
 	place_host(p, host, &at);
+	for (uint32_t i = 0; i < p->count; i++)
+		if (p->host[i] == host && p->maps[i].by == GT_CLOCK_BY_MONOTONIC &&
+		    !are_of_one_boot(&p->sources[i], s))
+			p->maps[i].by = GT_CLOCK_BY_HOST;
 	p->maps[p->reference] = (struct gt_clock_map){.by = GT_CLOCK_BY_MONOTONIC};
 }
 
@@ -296,7 +298,7 @@ int gt_clocks_find(const struct gt_clock_source *sources, size_t count,
 
 	if (!rc && count)
 		rc = place_all(&p, queue);
-	*ret_clocks = (struct gt_clocks){p.maps, count};
+	*ret_clocks = (struct gt_clocks){p.maps, count, p.reference};
 	free(p.host);
 	free(p.placed);
 	free(queue);

@@ -14,6 +14,8 @@
 /* What a clock's place on that of the job was told by, best first. */
 enum gt_clock_by {
 	GT_CLOCK_BY_MONOTONIC,   /* the same boot of the same machine, or the very process */
+	GT_CLOCK_BY_HOST,        /* a machine of the same name: one CLOCK_REALTIME, unless it was
+				  * set between the starts of the two */
 	GT_CLOCK_BY_COLLECTIVES, /* ends of collectives */
 	GT_CLOCK_BY_REALTIME,    /* wall clocks, as somebody synchronises them */
 	GT_CLOCK_BY_NOTHING,     /* the trace counts from a moment that it does not tell */
@@ -46,6 +48,7 @@ struct gt_clock_map {
 struct gt_clocks {
 	struct gt_clock_map *of;
 	size_t count;
+	size_t reference; /* the process whose clock is the job's */
 };
 
 /* Takes what is needed from a model, which may go afterwards. 0 or -ENOMEM; free with

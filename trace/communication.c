@@ -22,7 +22,7 @@ static const struct {
 
 static const struct {
 	const char *word;
-	struct gt_collective collective;
+	struct gt_comm_kind collective;
 } words[] = {
 #define GT_COLLECTIVE(word, collective, together) {word, {collective, together}},
 #include "trace/collectives.def"
@@ -121,7 +121,7 @@ bool gt_communication_is(const char *kernel)
 	return is_kernel(kernel, NULL);
 }
 
-struct gt_collective gt_communication_collective(const char *kernel)
+struct gt_comm_kind gt_communication_collective(const char *kernel)
 {
 	char plain[256];
 	size_t n = 0;
@@ -133,7 +133,7 @@ struct gt_collective gt_communication_collective(const char *kernel)
 	for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++)
 		if (strcasestr(plain, words[i].word))
 			return words[i].collective;
-	return (struct gt_collective){"(other)", false};
+	return (struct gt_comm_kind){"(other)", false};
 }
 
 int gt_communication_mark(struct gt_model *model, const char *glob)

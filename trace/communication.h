@@ -15,13 +15,13 @@
 bool gt_communication_is(const char *kernel);
 
 /* A collective, as a communication kernel's name tells it. */
-struct gt_collective {
+struct gt_comm_kind {
 	const char *name; /* "AllReduce", "(other)" */
 	bool together;    /* no member is ready before the last one has begun */
 };
 
 /* The collective that a kernel of that name is, demangled or mangled. Any thread. */
-struct gt_collective gt_communication_collective(const char *kernel);
+struct gt_comm_kind gt_communication_collective(const char *kernel);
 
 /* Marks the kernels of a model whose names are in the table (@glob NULL), or fit @glob: the whole
  * name, the function's or the part of it behind the last "::". What is marked stays so. One thread

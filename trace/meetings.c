@@ -22,7 +22,7 @@
 #define CLEARLY  3.0                /* times better than the next best place */
 #define SMOOTH   4                  /* a pair's part in where the next one is looked for */
 #define TOGETHER 1000000.0          /* ns: the ends of a collective scatter by less */
-#define DRIFT    (10 * GT_CLOCK_LINE_DRIFT)
+#define DRIFT    (3 * GT_CLOCK_LINE_DRIFT) /* two crystals, and a clock being set right */
 #define BROKEN   20 /* of so many pairs one may end before the other has begun */
 
 static uint64_t key_of(const struct gt_model *model, const struct gt_op *op)
@@ -153,14 +153,15 @@ static struct gt_clock_point point_of(const struct pairing *p, uint32_t a, uint3
 }
 
 /* How far @count pairs from a[i] and b[j] on lie off a line, the middle one of them; -1: it is no
- * line of two clocks. *ret_where: how far the line has a ahead at the first of them. */
+ * line of two clocks. *ret_nearest: which of them is the nearest to it. */
 static int judge(struct pairing *p, const struct common *at, size_t i, size_t j, size_t count,
-		 double *ret_off, double *ret_where)
+		 double *ret_off, size_t *ret_nearest)
 {
 	struct gt_clock_line line;
 	int rc;
 
 	*ret_off = -1;
+	*ret_nearest = 0;
 	for (size_t k = 0; k < count; k++)
 		p->points[k] = point_of(p, at->a[i + k], at->b[j + k]);
 	rc = gt_clock_line_fit(p->points, count, &line);
@@ -169,16 +170,17 @@ static int judge(struct pairing *p, const struct common *at, size_t i, size_t j,
 	for (size_t k = 0; k < count; k++)
 		p->spare[k] = fabs((double)p->points[k].off -
 				   (double)gt_clock_line_at(&line, p->points[k].x));
-	*ret_where = (double)gt_clock_line_at(&line, p->points[0].x);
+	for (size_t k = 1; k < count; k++)
+		if (p->spare[k] < p->spare[*ret_nearest])
+			*ret_nearest = k;
 	*ret_off = fmax(gt_clock_median(p->spare, count), 1);
 	return 0;
 }
 
-/* Where a run of pairs begins, and how well it fits. */
+/* A pair that fits, and how well its run does. */
 struct anchor {
 	size_t i, j;
 	double best, next; /* ns off the line: of this place in b, of the next best one */
-	double off;        /* the line's, there */
 };
 
 /*
@@ -197,18 +199,19 @@ static int find_place(struct pairing *p, const struct common *at, size_t i, size
 	high = high > MOST ? MOST : high;
 	for (int64_t move = low; !rc && move <= high; move++) {
 		int64_t j = (int64_t)i + move;
-		double off, where;
+		double off;
+		size_t nearest;
 
 		if (j < 0 || j + (int64_t)count > (int64_t)at->count_b)
 			continue;
-		rc = judge(p, at, i, (size_t)j, count, &off, &where);
+		rc = judge(p, at, i, (size_t)j, count, &off, &nearest);
 		if (rc || off < 0)
 			continue;
 		if (off < ret->best) {
 			ret->next = ret->best;
 			ret->best = off;
-			ret->j = (size_t)j;
-			ret->off = where;
+			ret->i = i + nearest;
+			ret->j = (size_t)j + nearest;
 		} else if (off < ret->next) {
 			ret->next = off;
 		}
@@ -238,7 +241,8 @@ static int is_unmoved(struct pairing *p, const struct common *at, const struct a
 		      bool is_found, bool *ret_is)
 {
 	size_t count = at->count_a < ENOUGH ? at->count_a : ENOUGH;
-	double off = 0, where;
+	size_t nearest;
+	double off = 0;
 	int rc = 0;
 
 	*ret_is = false;
@@ -246,7 +250,7 @@ static int is_unmoved(struct pairing *p, const struct common *at, const struct a
 		return 0;
 	if (is_found)
 		rc = judge(p, at, (at->count_a - count) / 2, (at->count_a - count) / 2, count, &off,
-			   &where);
+			   &nearest);
 	*ret_is = !is_found || (off >= 0 && off <= anchor->best * CLEARLY);
 	return rc;
 }
@@ -272,7 +276,7 @@ static int pair_from(struct pairing *p, const struct common *at, const struct an
 {
 	int64_t i = (int64_t)anchor->i + (step < 0 ? -1 : 0);
 	int64_t j = (int64_t)anchor->j + (step < 0 ? -1 : 0);
-	double off = anchor->off;
+	double off = (double)point_of(p, at->a[anchor->i], at->b[anchor->j]).off;
 
 	while (i >= 0 && j >= 0 && i < (int64_t)at->count_a && j < (int64_t)at->count_b) {
 		double more = (double)point_of(p, at->a[i], at->b[j]).off - off;

@@ -139,7 +139,8 @@ static int64_t sort_index(const struct merge_row *row)
 	return (int64_t)row->file * (FIRST_HOST + 1) + below;
 }
 
-/* Says whose a row is, before its first event: trace/model_load.c takes the ranks apart by it. */
+/* Says whose a row is, before its first event: trace/load/model_load.c takes the ranks apart by it.
+ */
 static void put_row(struct transform_merge *m, const struct merge_row *row)
 {
 	char device[32] = "", us[US_SIZE];

@@ -10,7 +10,8 @@
 #include "analysis/table/table.h"
 
 /* What is said where gt_ranks_peers could not compare all. */
-#define GT_RANKS_DIFFER "Some collectives have no counterpart on another rank."
+#define GT_RANKS_DIFFER                                                                            \
+	"Some collectives have no counterpart on another rank: `gputrace ranks` counts them."
 
 /* One row per process with collectives: how long they ran before the last peer's began, by the
  * clock of the job (trace/clocks.h). Empty where no two processes have one in common;

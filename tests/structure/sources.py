@@ -76,6 +76,7 @@ MAY_INCLUDE = {
     "trace/code_name": set(),
     "trace/file": GUEST_CORE | READERS,
     "trace": GUEST_CORE | READERS | {"trace/code_name", "trace/file"},
+    "trace/load": GUEST_CORE | READERS | {"trace", "trace/code_name", "trace/file"},
     "analysis/table": GUEST_CORE | READERS | {"trace"},
     "analysis": GUEST_CORE | READERS | {"trace", "analysis/table"},
     "analysis/diff": GUEST_CORE | READERS | {"trace", "analysis", "analysis/table"},

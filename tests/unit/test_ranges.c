@@ -8,7 +8,7 @@
 #include <stdlib.h>
 
 #include "analysis/key.h"
-#include "trace/model_build.h"
+#include "trace/load/model_build.h"
 
 static struct gt_model model;
 static struct gt_builder builder;

@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "core/hash.h"
-#include "trace/model_build.h"
+#include "trace/load/model_build.h"
 
 static bool grow_slots(struct gt_builder *b)
 {

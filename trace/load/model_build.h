@@ -2,8 +2,8 @@
  *
  * Inside of trace/model*.c: what exists only while a model is being loaded.
  */
-#ifndef GT_TRACE_MODEL_BUILD_H
-#define GT_TRACE_MODEL_BUILD_H
+#ifndef GT_TRACE_LOAD_MODEL_BUILD_H
+#define GT_TRACE_LOAD_MODEL_BUILD_H
 
 #include "readers/keymap.h"
 #include "readers/pairmap.h"
@@ -123,5 +123,13 @@ void gt_build_fini(struct gt_builder *b);
 /* A kernel with the name number @name is called @mangled, a name number too, in its module. Where
  * several of one name are called differently, the name stands for itself. 0 or -ENOMEM. */
 int gt_build_mangled(struct gt_model *model, uint32_t name, uint32_t mangled);
+
+/* Bytes of a collective's message (types as in c10/core/ScalarType.h of PyTorch), the larger one of
+ * what goes in and what comes out; 0: the trace does not hold them. */
+int64_t gt_build_message(const struct gt_trace_event *record);
+
+/* The comm of a collective's kernel: its group by name and members, as names repeat between jobs'
+ * dimensions. */
+uint8_t gt_build_group(struct gt_model *model, const struct gt_trace_event *record);
 
 #endif

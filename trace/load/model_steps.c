@@ -6,7 +6,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#include "trace/model_build.h"
+#include "trace/load/model_build.h"
 
 /* Steps that may be open at the time in hand, as a heap; the first is the one that counts. */
 struct open_steps {

@@ -3,7 +3,7 @@
  * What both forms of a trace share while a model is being loaded, and the links between its arrays
  * once all events are in. One thread.
  */
-#include "trace/model_build.h"
+#include "trace/load/model_build.h"
 
 #include <errno.h>
 #include <stdio.h>

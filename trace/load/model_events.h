@@ -3,11 +3,11 @@
  * The events of a .pftrace as what a model is made of: the same model as that of the JSON of the
  * same run, threads and tracks beside them being those that the JSON has. One thread per file.
  */
-#ifndef GT_TRACE_MODEL_EVENTS_H
-#define GT_TRACE_MODEL_EVENTS_H
+#ifndef GT_TRACE_LOAD_MODEL_EVENTS_H
+#define GT_TRACE_LOAD_MODEL_EVENTS_H
 
 #include "readers/input.h"
-#include "trace/model_build.h"
+#include "trace/load/model_build.h"
 
 /* Reads the .pftrace at @in to its end into @b and *@ret_reading, which is free with
  * gt_reading_fini in either case. 0, or a negative errno with ret_reading->error filled. */

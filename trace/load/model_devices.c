@@ -6,7 +6,7 @@
 #include <stdlib.h>
 
 #include "readers/keymap.h"
-#include "trace/model_build.h"
+#include "trace/load/model_build.h"
 
 static bool are_sorted(const struct gt_model *model)
 {

@@ -8,8 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "trace/model_build.h"
-#include "trace/model_events.h"
+#include "trace/load/model_build.h"
+#include "trace/load/model_events.h"
 #include "trace/segment_files.h"
 
 #define FIRST_HOST 64    /* rows below are GPUs */

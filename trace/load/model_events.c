@@ -3,7 +3,7 @@
  * See model_events.h. Texts, frames and stacks of the file are looked up by their address, which
  * lasts as long as the reading: each is taken in once. One thread per file.
  */
-#include "trace/model_events.h"
+#include "trace/load/model_events.h"
 
 #include <errno.h>
 #include <inttypes.h>

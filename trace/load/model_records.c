@@ -3,14 +3,13 @@
  * Records of a JSON trace, gputrace's and other tools', as what a model is made of. One thread.
  */
 #include <errno.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "core/schema/event_names.h"
 #include "readers/chrome/block_args.h"
 #include "trace/category.h"
-#include "trace/model_build.h"
+#include "trace/load/model_build.h"
 
 /* Row of a thread's samples: this and the thread's id (docs/FORMAT.md). */
 #define SAMPLE_ROWS 33554432
@@ -183,50 +182,6 @@ static int64_t bounded(const struct gt_trace_event *record, enum gt_arg arg, int
 	return gt_build_bounded(value, low, high, otherwise, odd);
 }
 
-/* Bytes of a collective's message (types as in c10/core/ScalarType.h of PyTorch), the larger one of
- * what goes in and what comes out; 0: the trace does not hold them. */
-static int64_t message_size(const struct gt_trace_event *record)
-{
-	static const struct {
-		const char *name;
-		int64_t bytes;
-	} types[] = {
-		{"Byte", 1},
-		{"Char", 1},
-		{"Bool", 1},
-		{"Short", 2},
-		{"Int", 4},
-		{"Long", 8},
-		{"Half", 2},
-		{"BFloat16", 2},
-		{"Float", 4},
-		{"Double", 8},
-		{"ComplexHalf", 4},
-		{"ComplexFloat", 8},
-		{"ComplexDouble", 16},
-		{"UInt16", 2},
-		{"UInt32", 4},
-		{"UInt64", 8},
-		{"Float8_e5m2", 1},
-		{"Float8_e4m3fn", 1},
-		{"Float8_e5m2fnuz", 1},
-		{"Float8_e4m3fnuz", 1},
-	};
-	int64_t in = gt_record_int(record, GT_ARG_COLLECTIVE_IN, 0);
-	int64_t out = gt_record_int(record, GT_ARG_COLLECTIVE_OUT, 0);
-	int64_t count = in > out ? in : out;
-
-	if (!gt_record_has(record, GT_ARG_COLLECTIVE_TYPE) || count <= 0)
-		return 0;
-	for (size_t i = 0; i < sizeof(types) / sizeof(types[0]); i++)
-		if (gt_span_is(&record->arg[GT_ARG_COLLECTIVE_TYPE], types[i].name,
-			       strlen(types[i].name)))
-			return count <= GT_BUILD_LARGEST_COPY / types[i].bytes
-				       ? count * types[i].bytes
-				       : 0;
-	return 0;
-}
-
 /* What is not told is not 0. */
 static int64_t size_of(struct gt_builder *b, const struct gt_trace_event *record,
 		       enum gt_op_kind kind)
@@ -235,37 +190,10 @@ static int64_t size_of(struct gt_builder *b, const struct gt_trace_event *record
 
 	if (!gt_record_has(record, GT_ARG_BYTES)) {
 		b->model->odd.no_size += moves;
-		return moves ? GT_NO_BYTES : kind == GT_OP_KERNEL ? message_size(record) : 0;
+		return moves ? GT_NO_BYTES : kind == GT_OP_KERNEL ? gt_build_message(record) : 0;
 	}
 	return bounded(record, GT_ARG_BYTES, 0, 0, GT_BUILD_LARGEST_COPY, GT_NO_BYTES,
 		       &b->model->odd.no_bytes);
-}
-
-/* The comm of a collective's kernel: its group by name and members, as names repeat between jobs'
- * dimensions. */
-static uint8_t group_of(struct gt_builder *b, const struct gt_trace_event *record)
-{
-	struct gt_model *model = b->model;
-	struct gt_span name = record->arg[GT_ARG_COLLECTIVE_GROUP];
-	struct gt_span ranks = record->arg[GT_ARG_COLLECTIVE_RANKS];
-	char text[2048];
-	uint32_t group;
-	int n;
-
-	if (!gt_record_has(record, GT_ARG_COLLECTIVE_GROUP))
-		return 1;
-	if (!gt_record_has(record, GT_ARG_COLLECTIVE_RANKS))
-		ranks.len = 0;
-	n = snprintf(text, sizeof(text), "%.*s %.*s", (int)(name.len < 512 ? name.len : 512),
-		     name.text, (int)(ranks.len < 1024 ? ranks.len : 1024), ranks.text);
-	group = gt_names_put(&model->names, text, (size_t)n);
-	for (size_t i = 0; i < model->groups.count; i++)
-		if (model->groups.at[i] == group)
-			return (uint8_t)(i + GT_COMM_GROUPS);
-	if (group == GT_NAME_NONE || model->groups.count > UINT8_MAX - GT_COMM_GROUPS ||
-	    !gt_vec_push(&model->groups, group))
-		return 1;
-	return (uint8_t)(model->groups.count - 1 + GT_COMM_GROUPS);
 }
 
 static int take_op(struct gt_builder *b, const struct gt_trace_event *record, enum gt_op_kind kind)
@@ -285,7 +213,7 @@ static int take_op(struct gt_builder *b, const struct gt_trace_event *record, en
 					    GT_NO_DEVICE, &model->odd.no_place),
 		.kind = (uint8_t)kind,
 		.comm = kind == GT_OP_KERNEL && gt_record_has(record, GT_ARG_COLLECTIVE)
-				? group_of(b, record)
+				? gt_build_group(b->model, record)
 				: 0,
 	};
 

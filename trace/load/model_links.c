@@ -10,7 +10,7 @@
 
 #include "core/hash.h"
 #include "readers/pairmap.h"
-#include "trace/model_build.h"
+#include "trace/load/model_build.h"
 
 #define MOST_CALLS 256 /* of one id that are looked at one by one */
 

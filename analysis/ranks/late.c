@@ -1,0 +1,334 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * See late.h. The members of a collective leave it together, so what they do from there to the next
+ * one can be compared.
+ */
+#include "analysis/ranks/late.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "analysis/intervals.h"
+
+const char *const gt_late_names[GT_LATE_COUNT_] = {
+	[GT_LATE_GPU] = "slower GPU",
+	[GT_LATE_WORK] = "more GPU work",
+	[GT_LATE_DATA] = "loading data",
+	[GT_LATE_HOST] = "host",
+};
+
+#define MOST 1024 /* members that one is compared with */
+
+/* What is looked up for each stretch of one process. */
+struct activity {
+	struct gt_intervals busy, data; /* data: loaded while the GPU was idle */
+	GT_VEC(int64_t) starts;         /* of operations */
+};
+
+static int by_number(const void *a, const void *b)
+{
+	int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
+
+	return (x > y) - (x < y);
+}
+
+static void end_activity(struct activity *activity)
+{
+	gt_intervals_fini(&activity->busy);
+	gt_intervals_fini(&activity->data);
+	gt_vec_free(&activity->starts);
+}
+
+/* The parts of @set, which is merged, that @but does not cover. */
+static int without(const struct gt_intervals *set, const struct gt_intervals *but,
+		   struct gt_intervals *ret)
+{
+	for (size_t i = 0, j = 0; i < set->count; i++) {
+		int64_t from = set->at[i].start, end = set->at[i].end;
+
+		while (j < but->count && but->at[j].end <= from)
+			j++;
+		for (size_t k = j; k < but->count && but->at[k].start < end; k++) {
+			if (but->at[k].start > from &&
+			    !gt_intervals_add(ret, from, but->at[k].start))
+				return -ENOMEM;
+			from = but->at[k].end;
+		}
+		if (from < end && !gt_intervals_add(ret, from, end))
+			return -ENOMEM;
+	}
+	return 0;
+}
+
+static int begin_activity(const struct gt_model *model, struct activity *ret)
+{
+	struct gt_intervals data = {0};
+	int rc;
+
+	*ret = (struct activity){0};
+	for (size_t i = 0; i < model->ops.count; i++) {
+		const struct gt_op *op = &model->ops.at[i];
+
+		if (op->comm || op->kind == GT_OP_GRAPH)
+			continue;
+		if (!gt_intervals_add(&ret->busy, op->start, op->start + op->dur) ||
+		    !gt_vec_push(&ret->starts, op->start))
+			return -ENOMEM;
+	}
+	for (size_t i = 0; i < model->ranges.count; i++) {
+		const struct gt_model_range *range = &model->ranges.at[i];
+
+		if (range->data &&
+		    !gt_intervals_add(&data, range->start, range->start + range->dur)) {
+			gt_intervals_fini(&data);
+			return -ENOMEM;
+		}
+	}
+	gt_intervals_merge(&ret->busy);
+	gt_intervals_merge(&data);
+	rc = without(&data, &ret->busy, &ret->data);
+	gt_intervals_fini(&data);
+	return rc;
+}
+
+/* How many operations begin before @t. */
+static size_t begun(const struct activity *activity, int64_t t)
+{
+	size_t low = 0, high = activity->starts.count;
+
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+
+		if (activity->starts.at[middle] < t)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low;
+}
+
+/* From the end of the collective before, unless that overlaps this one. */
+static struct gt_late_stretch stretch_of(const struct activity *activity,
+					 const struct gt_op *before, const struct gt_op *op)
+{
+	struct gt_late_stretch stretch = {before->start + before->dur, op->start, 0, 0, 0};
+
+	if (stretch.from >= stretch.to)
+		return (struct gt_late_stretch){.from = op->start, .to = op->start};
+	stretch.busy = gt_intervals_within(&activity->busy, stretch.from, stretch.to);
+	stretch.data = gt_intervals_within(&activity->data, stretch.from, stretch.to);
+	stretch.ops = begun(activity, stretch.to) - begun(activity, stretch.from);
+	return stretch;
+}
+
+/* A member of a process and its round, to be put in order of time. */
+struct visit {
+	int64_t start;
+	size_t member, round;
+};
+
+static int by_start(const void *a, const void *b)
+{
+	const struct visit *x = a, *y = b;
+
+	return x->start != y->start ? (x->start > y->start) - (x->start < y->start)
+				    : (x->member > y->member) - (x->member < y->member);
+}
+
+static int add_stretches(const struct gt_model *model, const struct gt_rounds *rounds,
+			 struct visit *visits, size_t count, struct gt_lates *lates)
+{
+	struct activity activity;
+	int rc = begin_activity(model, &activity);
+
+	qsort(visits, count, sizeof(*visits), by_start);
+	for (size_t i = 0; !rc && i < count; i++) {
+		size_t member = visits[i].member;
+		const struct gt_op *op = &model->ops.at[rounds->members.at[member].op];
+
+		if (!i) {
+			lates->stretch[member].from = lates->stretch[member].to = op->start;
+			continue;
+		}
+		lates->before[member] = visits[i - 1].round + 1;
+		lates->stretch[member] = stretch_of(
+			&activity, &model->ops.at[rounds->members.at[visits[i - 1].member].op], op);
+	}
+	end_activity(&activity);
+	return rc;
+}
+
+static int stretch_all(const struct gt_job *job, const struct gt_rounds *rounds,
+		       struct gt_lates *lates)
+{
+	struct visit *visits = calloc(rounds->members.count + 1, sizeof(*visits));
+	size_t *place = calloc(job->count + 2, sizeof(*place));
+	int rc = visits && place ? 0 : -ENOMEM;
+
+	for (size_t i = 0; !rc && i < rounds->all.count; i++)
+		for (uint32_t k = 0; k < rounds->all.at[i].count; k++)
+			place[rounds->members.at[rounds->all.at[i].first + k].model + 1]++;
+	for (size_t f = 0; !rc && f < job->count; f++)
+		place[f + 1] += place[f];
+	for (size_t i = 0; !rc && i < rounds->all.count; i++)
+		for (uint32_t k = 0; k < rounds->all.at[i].count; k++) {
+			size_t member = rounds->all.at[i].first + k;
+			const struct gt_round_member *m = &rounds->members.at[member];
+
+			visits[place[m->model]++] = (struct visit){m->start, member, i};
+		}
+	for (size_t f = 0; !rc && f < job->count; f++) {
+		size_t first = f ? place[f - 1] : 0;
+
+		rc = add_stretches(&job->models[f], rounds, &visits[first], place[f] - first,
+				   lates);
+	}
+	free(visits);
+	free(place);
+	return rc;
+}
+
+/* The middle one of what @number is for the members but the last one. */
+static int64_t middle(const struct gt_rounds *rounds, const struct gt_lates *lates,
+		      const struct gt_round *round,
+		      int64_t (*number)(const struct gt_round_member *member,
+					const struct gt_late_stretch *stretch))
+{
+	int64_t values[MOST];
+	size_t n = 0;
+
+	for (uint32_t i = 0; i < round->count && n < MOST; i++)
+		if (i != round->last)
+			values[n++] = number(&rounds->members.at[round->first + i],
+					     &lates->stretch[round->first + i]);
+	qsort(values, n, sizeof(*values), by_number);
+	return n % 2 ? values[n / 2] : values[n / 2 - 1] + (values[n / 2] - values[n / 2 - 1]) / 2;
+}
+
+static int64_t number_start(const struct gt_round_member *member, const struct gt_late_stretch *s)
+{
+	(void)s;
+	return member->start;
+}
+
+static int64_t number_busy(const struct gt_round_member *member, const struct gt_late_stretch *s)
+{
+	(void)member;
+	return s->busy;
+}
+
+static int64_t number_idle(const struct gt_round_member *member, const struct gt_late_stretch *s)
+{
+	(void)member;
+	return s->to - s->from - s->busy;
+}
+
+static int64_t number_data(const struct gt_round_member *member, const struct gt_late_stretch *s)
+{
+	(void)member;
+	return s->data;
+}
+
+static int64_t number_ops(const struct gt_round_member *member, const struct gt_late_stretch *s)
+{
+	(void)member;
+	return (int64_t)s->ops;
+}
+
+static int64_t between(int64_t value, int64_t low, int64_t high)
+{
+	return value < low ? low : value > high ? high : value;
+}
+
+int64_t gt_late_of(const struct gt_rounds *rounds, const struct gt_lates *lates,
+		   const struct gt_round *round, int64_t ret_by[GT_LATE_COUNT_])
+{
+	const struct gt_late_stretch *s = &lates->stretch[round->first + round->last];
+	int64_t late = round->arrived - middle(rounds, lates, round, number_start);
+	int64_t busy = s->busy - middle(rounds, lates, round, number_busy);
+	int64_t idle = s->to - s->from - s->busy - middle(rounds, lates, round, number_idle);
+	int64_t data = s->data - middle(rounds, lates, round, number_data);
+	int64_t ops = (int64_t)s->ops - middle(rounds, lates, round, number_ops);
+	int64_t work;
+
+	memset(ret_by, 0, GT_LATE_COUNT_ * sizeof(*ret_by));
+	if (s->from == s->to)
+		return late;
+	busy = between(busy, 0, late);
+	idle = between(idle, 0, late - busy);
+	data = between(data, 0, idle);
+	work = ops > 0 ? (int64_t)((double)s->busy * (double)ops / (double)s->ops) : 0;
+	work = between(work, 0, busy);
+	ret_by[GT_LATE_GPU] = busy - work;
+	ret_by[GT_LATE_WORK] = work;
+	ret_by[GT_LATE_DATA] = data;
+	ret_by[GT_LATE_HOST] = idle - data;
+	return late;
+}
+
+static void add_round(const struct gt_rounds *rounds, const struct gt_round *round,
+		      struct gt_lates *lates)
+{
+	const struct gt_round_member *member = &rounds->members.at[round->first];
+	struct gt_late *last = &lates->of[member[round->last].model];
+	int64_t by[GT_LATE_COUNT_];
+
+	for (uint32_t i = 0; i < round->count; i++) {
+		struct gt_late *late = &lates->of[member[i].model];
+		int64_t wait = gt_round_wait(round, &member[i]);
+
+		late->count++;
+		late->waited += wait;
+		last->cost += wait;
+	}
+	if (round->arrived == round->earliest)
+		return;
+	last->last++;
+	last->late += gt_late_of(rounds, lates, round, by);
+	for (int c = 0; c < GT_LATE_COUNT_; c++)
+		last->by[c] += by[c];
+}
+
+/* From the end of the job backwards: what the last one to come did since its collective before. */
+static void walk_path(const struct gt_rounds *rounds, struct gt_lates *lates)
+{
+	size_t at = rounds->all.count;
+
+	while (at) {
+		const struct gt_round *round = &rounds->all.at[at - 1];
+		size_t member = round->first + round->last;
+		struct gt_late *late = &lates->of[rounds->members.at[member].model];
+
+		lates->transfer += round->end > round->arrived ? round->end - round->arrived : 0;
+		late->path += lates->stretch[member].to - lates->stretch[member].from;
+		late->path_busy += lates->stretch[member].busy;
+		at = lates->before[member] < at ? lates->before[member] : at - 1;
+	}
+}
+
+int gt_lates_find(const struct gt_job *job, const struct gt_rounds *rounds,
+		  struct gt_lates *ret_lates)
+{
+	struct gt_lates *l = ret_lates;
+	int rc;
+
+	*l = (struct gt_lates){.count = job->count};
+	l->of = calloc(job->count + 1, sizeof(*l->of));
+	l->stretch = calloc(rounds->members.count + 1, sizeof(*l->stretch));
+	l->before = calloc(rounds->members.count + 1, sizeof(*l->before));
+	rc = l->of && l->stretch && l->before ? stretch_all(job, rounds, l) : -ENOMEM;
+	for (size_t i = 0; !rc && i < rounds->all.count; i++)
+		add_round(rounds, &rounds->all.at[i], l);
+	if (!rc)
+		walk_path(rounds, l);
+	return rc;
+}
+
+void gt_lates_fini(struct gt_lates *lates)
+{
+	free(lates->of);
+	free(lates->stretch);
+	free(lates->before);
+	*lates = (struct gt_lates){0};
+}

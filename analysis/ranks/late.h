@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Why a process came last to a collective: what it did since the one before, against what the other
+ * members did meanwhile. Pure over constant models; one thread per set.
+ */
+#ifndef GT_ANALYSIS_RANKS_LATE_H
+#define GT_ANALYSIS_RANKS_LATE_H
+
+#include "analysis/ranks/rounds.h"
+
+/* What made a process late. */
+enum gt_late_cause {
+	GT_LATE_GPU,  /* its GPU took longer for as many operations */
+	GT_LATE_WORK, /* its GPU had more of them */
+	GT_LATE_DATA, /* its GPU was idle while the host loaded data */
+	GT_LATE_HOST, /* its GPU was idle for another reason */
+	GT_LATE_COUNT_
+};
+
+/* For tables, indexed by enum gt_late_cause. */
+extern const char *const gt_late_names[GT_LATE_COUNT_];
+
+/* What a process did from the end of its collective before to the beginning of this one. */
+struct gt_late_stretch {
+	int64_t from, to; /* ns of its own clock; from == to: there is none before */
+	int64_t busy;     /* ns in which anything but communication ran on its GPUs */
+	int64_t data;     /* ns in which its host loaded data and none of that ran */
+	size_t ops;       /* that began */
+};
+
+/* A process's sums over all collectives. */
+struct gt_late {
+	uint64_t count, last; /* collectives; those that it came last to */
+	int64_t waited;       /* ns: for others */
+	int64_t cost;         /* ns that others waited where it came last, all of them */
+	int64_t late;         /* ns: behind the middle one of the others, where it came last */
+	int64_t by[GT_LATE_COUNT_]; /* of late */
+	int64_t path, path_busy;    /* ns on the critical path; of them busy */
+};
+
+/* The critical path and the processes' sums, in the order of the job. */
+struct gt_lates {
+	struct gt_late *of;
+	struct gt_late_stretch *stretch; /* of each member of the rounds */
+	size_t *before;                  /* of each member: the round before, + 1; 0: none */
+	size_t count;
+	int64_t transfer; /* ns on the critical path after all members had come */
+};
+
+/* 0 or -ENOMEM; free with gt_lates_fini in either case. */
+int gt_lates_find(const struct gt_job *job, const struct gt_rounds *rounds,
+		  struct gt_lates *ret_lates);
+void gt_lates_fini(struct gt_lates *lates);
+
+/* How late the last member of a round came, ns behind the middle one of the others, and why: the
+ * parts add up to it but for what is not explained. */
+int64_t gt_late_of(const struct gt_rounds *rounds, const struct gt_lates *lates,
+		   const struct gt_round *round, int64_t ret_by[GT_LATE_COUNT_]);
+
+#endif

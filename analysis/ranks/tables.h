@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The tables of `gputrace ranks`. Pure over constant models; one thread per table.
+ */
+#ifndef GT_ANALYSIS_RANKS_TABLES_H
+#define GT_ANALYSIS_RANKS_TABLES_H
+
+#include "analysis/ranks/late.h"
+#include "analysis/table/table.h"
+
+/* All that the tables are made of. */
+struct gt_ranks {
+	const struct gt_job *job;
+	const struct gt_filter *filter;
+	struct gt_rounds rounds;
+	struct gt_lates lates;
+};
+
+/* Finds the collectives and who was late. 0 or -ENOMEM; free with gt_ranks_fini in either case. */
+int gt_ranks_find(const struct gt_job *job, const struct gt_filter *filter,
+		  struct gt_ranks *ret_ranks);
+void gt_ranks_fini(struct gt_ranks *ranks);
+
+/* One row per process with collectives, the one that cost the others most first. */
+int gt_ranks_late(const struct gt_ranks *ranks, struct gt_table *ret_table);
+
+/* One row per process: its host, and its clock against that of the job. */
+int gt_ranks_clocks(const struct gt_ranks *ranks, struct gt_table *ret_table);
+
+/* One row per training step. */
+int gt_ranks_steps(const struct gt_ranks *ranks, struct gt_table *ret_table);
+
+/* One row per collective and size: how far apart its members came, and its bandwidth. */
+int gt_ranks_collectives(const struct gt_ranks *ranks, struct gt_table *ret_table);
+
+/* One row per kernel that several ranks have, the one whose slowest rank loses most first. */
+int gt_ranks_kernels(const struct gt_ranks *ranks, struct gt_table *ret_table);
+
+/* The main cause of @by, and its share of @late in %; NULL: nothing explains as much as half. */
+const char *gt_ranks_cause(const int64_t by[GT_LATE_COUNT_], int64_t late, double *ret_share);
+
+#endif

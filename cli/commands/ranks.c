@@ -1,0 +1,160 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * gputrace ranks: which rank makes the others wait, and why?
+ */
+#include <stdlib.h>
+
+#include "analysis/ranks/tables.h"
+#include "cli/cmdline.h"
+#include "readers/wrap.h"
+
+static const struct gt_cmdline_option options[] = {
+	{"top", "N", "0..1000000000",
+	 "rows of each table (0: all; default 15, in csv and json all)"},
+	GT_CMDLINE_FILTER_OPTION,
+	GT_CMDLINE_COMMUNICATION_OPTION,
+	GT_CMDLINE_FORMAT_OPTION,
+	GT_CMDLINE_NAMES_OPTIONS,
+	GT_CMDLINE_TABLES_OPTION,
+	{NULL, NULL, NULL, NULL},
+};
+
+static int (*const makers[])(const struct gt_ranks *ranks, struct gt_table *ret_table) = {
+	gt_ranks_late, gt_ranks_steps, gt_ranks_collectives, gt_ranks_kernels, gt_ranks_clocks,
+};
+
+enum { TABLES = sizeof(makers) / sizeof(makers[0]) };
+
+/* The process that cost the others most, in a sentence. */
+static void say_late(const struct gt_ranks *ranks, size_t columns)
+{
+	const struct gt_late *most = NULL;
+	int64_t waited = 0;
+	size_t which = 0;
+	const char *cause;
+	char cost[32], all[32], text[64];
+	double share;
+
+	for (size_t f = 0; f < ranks->lates.count; f++) {
+		const struct gt_late *late = &ranks->lates.of[f];
+
+		waited += late->waited;
+		if (late->last && (!most || late->cost > most->cost)) {
+			most = late;
+			which = f;
+		}
+	}
+	if (!most) {
+		puts("No rank came later than another.\n");
+		return;
+	}
+	gt_key_of_place(&ranks->job->models[which], "", text, sizeof(text));
+	cause = gt_ranks_cause(most->by, most->late, &share);
+	gt_table_time((double)most->cost, cost, sizeof(cost));
+	gt_table_time((double)waited, all, sizeof(all));
+	gt_wrap_line(stdout, columns, 0,
+		     "%s came last to %lu of %lu collectives; the others waited %s for it, of %s "
+		     "in all.",
+		     text, (unsigned long)most->last, (unsigned long)most->count, cost, all);
+	if (cause)
+		gt_wrap_line(stdout, columns, 0,
+			     "Cause: %s (%.0f %% of the time that it was late).", cause, share);
+	putchar('\n');
+}
+
+/* What could not be compared. */
+static void say_missing(const struct gt_ranks *ranks, size_t columns, FILE *out)
+{
+	const struct gt_rounds *rounds = &ranks->rounds;
+	int64_t world = ranks->job->models[0].reading.header.world_size;
+
+	if (world > (int64_t)ranks->job->count)
+		gt_wrap_line(out, columns, 0,
+			     "%zu of %ld ranks are here: what the others did is not known.",
+			     ranks->job->count, (long)world);
+	if (rounds->unmatched)
+		gt_wrap_line(
+			out, columns, 0,
+			"%zu collective kernels have no counterpart on another rank, and are left "
+			"out.",
+			rounds->unmatched);
+	if (rounds->impossible)
+		gt_wrap_line(out, columns, 0,
+			     "%zu collectives would have ended before a rank came: their clocks or "
+			     "groups are not known well enough, and they are left out.",
+			     rounds->impossible);
+}
+
+static int print(const struct gt_cmdline *args, const struct gt_job *job,
+		 const struct gt_filter *filter)
+{
+	struct gt_print how = gt_cmdline_print(args);
+	struct gt_table tables[TABLES] = {0};
+	bool to_people = how.format == GT_FORMAT_TABLE && !gt_cmdline_get(args, "output");
+	struct gt_ranks ranks;
+	int rc = gt_ranks_find(job, filter, &ranks);
+
+	how.top = (size_t)gt_cmdline_number(args, "top", how.format == GT_FORMAT_TABLE ? 15 : 0);
+	for (size_t i = 0; !rc && i < TABLES; i++)
+		rc = makers[i](&ranks, &tables[i]);
+	for (size_t i = 0; !rc && how.top && how.format != GT_FORMAT_TABLE && i < TABLES; i++)
+		gt_table_cut(&tables[i], how.top);
+	if (!rc && to_people && ranks.rounds.all.count)
+		say_late(&ranks, how.columns);
+	if (!rc)
+		rc = gt_cmdline_print_tables(args, tables, TABLES, &how);
+	if (!rc) {
+		if (to_people)
+			putchar('\n');
+		if (!ranks.rounds.all.count)
+			fprintf(stderr, "gputrace: no collective that two ranks have in common: "
+					"who was late is not known\n");
+		say_missing(&ranks, how.columns, to_people ? stdout : stderr);
+		gt_cmdline_losses(&job, 1, &how);
+	}
+	for (size_t i = 0; i < TABLES; i++)
+		gt_table_fini(&tables[i]);
+	gt_ranks_fini(&ranks);
+	return rc ? GT_EXIT_FAILED : GT_EXIT_OK;
+}
+
+static int run_ranks(const struct gt_cmdline *args)
+{
+	return gt_cmdline_answer(args, print);
+}
+
+static const struct gt_cmdline_spec spec = {
+	.command = &gt_command_ranks,
+	.details =
+		"Compares the ranks of a job by the collectives that they have in common. The last "
+		"rank to come makes the others wait; its cause is found from what it did since "
+		"the collective before, against what the others did: its GPU took longer for as "
+		"many operations, had more of them, or was idle while its host loaded data or did "
+		"something else. The critical path goes from the last collective backwards, always "
+		"on the rank that came last. Clocks of one machine are related exactly, those of "
+		"others by when collectives ended; the table of clocks tells the error within "
+		"which "
+		"this holds. Transfer is the time after the last rank has come; bus GB/s is by the "
+		"formulas of nccl-tests. docs/RANKS.md has the formulas.",
+	.example = "# all ranks of a run\n"
+		   "gputrace ranks gputrace-out/run\n"
+		   "# the steps as csv\n"
+		   "gputrace ranks --output=tables gputrace-out/run",
+	.options = options,
+	.min_inputs = 1,
+	.max_inputs = SIZE_MAX,
+	.takes_newest = true,
+	.run = run_ranks,
+};
+
+static int run(int argc, char **argv)
+{
+	return gt_cmdline_main(&spec, argc, argv);
+}
+
+const struct gt_command gt_command_ranks = {
+	.name = "ranks",
+	.arguments = "[FILE|FOLDER...]",
+	.help = "say which rank makes the others wait, and why",
+	.run = run,
+};

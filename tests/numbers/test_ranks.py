@@ -1,0 +1,169 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""`gputrace ranks` against jobs whose true times are known."""
+
+import statistics
+
+import cases
+import rank_traces
+
+CAUSES = {
+    "gpu": "slower GPU",
+    "work": "more GPU work",
+    "data": "loading data",
+    "host": "host",
+}
+
+
+def written(members, world=None):
+    where = cases.folder()
+    for rank in members:
+        cases.write(rank.trace(world or len(members)), f"rank{rank.number}.json", where)
+    return where
+
+
+def by_rank(rows):
+    return {row["Rank"]: row for row in rows}
+
+
+def waits(rounds):
+    """What each rank waited, and what the others waited for it: true ns."""
+    waited, cost = {}, {}
+    for members in rounds:
+        last, latest, _ = max(members, key=lambda member: member[1])
+        for rank, came, end in members:
+            wait = min(latest - came, end - came)
+            waited[rank] = waited.get(rank, 0) + wait
+            cost[last] = cost.get(last, 0) + wait
+    return waited, cost
+
+
+def check_waits(rows, rounds, error):
+    waited, cost = waits(rounds)
+    slack = len(rounds) * 2 * error
+    for name, row in by_rank(rows).items():
+        rank = int(name.split()[1])
+        assert abs(row["Waited (ns)"] - waited[rank]) <= slack, (row, waited)
+        assert abs(row["Cost Others (ns)"] - cost.get(rank, 0)) <= slack * 8, (row, cost)
+        assert row["Collectives"] == len(rounds)
+
+
+def check_clocks(rows, members):
+    """The largest stated error, ns."""
+    for rank in members:
+        row = by_rank(rows)[f"rank {rank.number}"]
+        if rank.host == "a":
+            assert row["Ahead (ns)"] == 0 and row["Clock By"] != "collectives", row
+            continue
+        assert row["Clock By"] == "collectives", row
+        off = row["Ahead (ns)"] - rank.ahead
+        assert abs(off) <= row["Error (ns)"] + 100, (row, off)
+        assert row["Error (ns)"] < 10_000, row
+        assert abs(row["Drift (ppm)"] - rank.drift * 1e6) < 20, row
+    return max(row["Error (ns)"] or 0 for row in rows)
+
+
+def late_rank_and_cause(fault):
+    members, rounds = rank_traces.job(fault)
+    found = cases.tables("ranks", written(members))
+    first = found["rank_late"][0]
+    assert first["Rank"] == f"rank {rank_traces.LATE}", first
+    assert first["Cause"] == CAUSES[fault], first
+    assert first["Was Last"] >= 0.9 * len(rounds), first
+    error = check_clocks(found["rank_clocks"], members)
+    check_waits(found["rank_late"], rounds, error)
+
+
+def test_a_slower_gpu():
+    late_rank_and_cause("gpu")
+
+
+def test_more_work():
+    late_rank_and_cause("work")
+
+
+def test_a_slow_loader():
+    late_rank_and_cause("data")
+
+
+def test_a_slow_host():
+    late_rank_and_cause("host")
+
+
+def test_a_slow_network_makes_nobody_late():
+    members, rounds = rank_traces.job("network")
+    found = cases.tables("ranks", written(members))
+    (row,) = found["rank_collectives"]
+    true = statistics.median(
+        max(end for _, _, end in r) - max(came for _, came, _ in r) for r in rounds
+    )
+    cases.close(row["Med Transfer (ns)"], true, "transfer", 0.01)
+    cases.close(row["Algorithm GB/s"], rank_traces.BYTES / true, "rate", 0.01)
+    cases.close(row["Bus GB/s"], rank_traces.BYTES / true * 2 * 7 / 8, "bus", 0.01)
+    shares = [line["Cost Others (ns)"] for line in found["rank_late"]]
+    assert max(shares) < 0.6 * sum(shares), shares
+
+
+def test_steps_and_kernels():
+    members, rounds = rank_traces.job("gpu", steps=12)
+    found = cases.tables("ranks", written(members))
+    assert len(found["rank_steps"]) == 12
+    late = [row["Late Rank"] for row in found["rank_steps"]]
+    assert late.count("rank 5") >= 11, late
+    for row, members_of in zip(found["rank_steps"], rounds):
+        assert row["Ranks"] == 8 and row["Collectives"] == 1, row
+        cases.close(row["Waited (ns)"], sum(waits([members_of])[0].values()), "waited", 0.02)
+    kernels = {}
+    for rank in members:
+        for event in rank.events:
+            if event.get("cat") == "kernel" and event["name"].startswith("gemm"):
+                of = kernels.setdefault(event["name"], {})
+                of[rank.number] = of.get(rank.number, 0) + event["dur"] * 1000
+    assert len(found["rank_kernels"]) == len(kernels)
+    for row in found["rank_kernels"]:
+        of = kernels[row["Name"]]
+        mean = sum(of.values()) / len(of)
+        assert row["Slowest Rank"] == f"rank {max(of, key=of.get)}", (row, of)
+        cases.close(row["Avg Per Rank (ns)"], mean, row["Name"], 1e-6)
+        cases.close(row["Excess (ns)"], max(of.values()) - mean, row["Name"], 1e-4)
+
+
+def test_the_critical_path_is_the_whole_time():
+    members, rounds = rank_traces.job("host", steps=20)
+    rows = cases.tables("ranks", written(members))["rank_late"]
+    path = sum(row["Critical Path (ns)"] for row in rows)
+    transfer = sum(max(e for _, _, e in r) - max(c for _, c, _ in r) for r in rounds)
+    whole = max(e for _, _, e in rounds[-1]) - max(e for _, _, e in rounds[0])
+    first = max(e for _, _, e in rounds[0]) - max(c for _, c, _ in rounds[0])
+    cases.close(path, whole - transfer + first, "path", 0.02)
+
+
+def test_a_rank_that_is_missing_is_told():
+    members, _ = rank_traces.job("gpu", steps=12)
+    _, said = cases.run("ranks", "--format=json", written(members[:5] + members[6:], 8))
+    assert "7 of 8 ranks are here" in said, said
+
+
+def test_a_rank_that_lost_collectives():
+    members, rounds = rank_traces.job("gpu", steps=60)
+    lost = 0
+    for event in list(members[2].events):
+        if event["name"].startswith("nccl"):
+            lost += 1
+            if lost in (7, 8, 40):
+                members[2].events.remove(event)
+    found = cases.tables("ranks", written(members))
+    assert by_rank(found["rank_late"])["rank 2"]["Collectives"] == len(rounds) - 3
+    assert by_rank(found["rank_late"])["rank 1"]["Collectives"] == len(rounds)
+    assert found["rank_late"][0]["Rank"] == "rank 5"
+
+
+def test_two_jobs_are_not_compared():
+    one, _ = rank_traces.job(steps=30, ranks=2)
+    other, _ = rank_traces.job(steps=30, ranks=2, seed=2)
+    out, said = cases.run("ranks", "--format=json", written([one[0], other[1]]))
+    assert '"rank_late": []' in out or "would have ended" in said or "in common" in said, said
+
+
+if __name__ == "__main__":
+    cases.main([test for name, test in list(globals().items()) if name.startswith("test_")])

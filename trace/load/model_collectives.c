@@ -1,0 +1,74 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * What the arguments of a collective's kernel tell. See model_build.h.
+ */
+#include <stdio.h>
+#include <string.h>
+
+#include "trace/load/model_build.h"
+
+int64_t gt_build_message(const struct gt_trace_event *record)
+{
+	static const struct {
+		const char *name;
+		int64_t bytes;
+	} types[] = {
+		{"Byte", 1},
+		{"Char", 1},
+		{"Bool", 1},
+		{"Short", 2},
+		{"Int", 4},
+		{"Long", 8},
+		{"Half", 2},
+		{"BFloat16", 2},
+		{"Float", 4},
+		{"Double", 8},
+		{"ComplexHalf", 4},
+		{"ComplexFloat", 8},
+		{"ComplexDouble", 16},
+		{"UInt16", 2},
+		{"UInt32", 4},
+		{"UInt64", 8},
+		{"Float8_e5m2", 1},
+		{"Float8_e4m3fn", 1},
+		{"Float8_e5m2fnuz", 1},
+		{"Float8_e4m3fnuz", 1},
+	};
+	int64_t in = gt_record_int(record, GT_ARG_COLLECTIVE_IN, 0);
+	int64_t out = gt_record_int(record, GT_ARG_COLLECTIVE_OUT, 0);
+	int64_t count = in > out ? in : out;
+
+	if (!gt_record_has(record, GT_ARG_COLLECTIVE_TYPE) || count <= 0)
+		return 0;
+	for (size_t i = 0; i < sizeof(types) / sizeof(types[0]); i++)
+		if (gt_span_is(&record->arg[GT_ARG_COLLECTIVE_TYPE], types[i].name,
+			       strlen(types[i].name)))
+			return count <= GT_BUILD_LARGEST_COPY / types[i].bytes
+				       ? count * types[i].bytes
+				       : 0;
+	return 0;
+}
+
+uint8_t gt_build_group(struct gt_model *model, const struct gt_trace_event *record)
+{
+	struct gt_span name = record->arg[GT_ARG_COLLECTIVE_GROUP];
+	struct gt_span ranks = record->arg[GT_ARG_COLLECTIVE_RANKS];
+	char text[2048];
+	uint32_t group;
+	int n;
+
+	if (!gt_record_has(record, GT_ARG_COLLECTIVE_GROUP))
+		return 1;
+	if (!gt_record_has(record, GT_ARG_COLLECTIVE_RANKS))
+		ranks.len = 0;
+	n = snprintf(text, sizeof(text), "%.*s %.*s", (int)(name.len < 512 ? name.len : 512),
+		     name.text, (int)(ranks.len < 1024 ? ranks.len : 1024), ranks.text);
+	group = gt_names_put(&model->names, text, (size_t)n);
+	for (size_t i = 0; i < model->groups.count; i++)
+		if (model->groups.at[i] == group)
+			return (uint8_t)(i + GT_COMM_GROUPS);
+	if (group == GT_NAME_NONE || model->groups.count > UINT8_MAX - GT_COMM_GROUPS ||
+	    !gt_vec_push(&model->groups, group))
+		return 1;
+	return (uint8_t)(model->groups.count - 1 + GT_COMM_GROUPS);
+}
