@@ -15,22 +15,28 @@
 #define FAR    ((int64_t)1 << 60) /* ns: clocks of one boot are not that far apart */
 #define COARSE 20000 /* ns: by so much the ends of one scatter, where there are too few to tell */
 
-int gt_clock_source_take(const struct gt_model *model, struct gt_clock_source *ret_source)
+void gt_clock_source_header(const struct gt_header *header, struct gt_clock_source *ret_source)
 {
-	const struct gt_header *header = &model->reading.header;
-	int64_t base = header->has_base ? header->base_ns : 0;
 	struct gt_clock_source *s = ret_source;
 
-	*s = (struct gt_clock_source){.has_base = header->has_base,
-				      .realtime_error = GT_CLOCK_ERROR_UNKNOWN};
+	*s = (struct gt_clock_source){
+		.has_base = header->has_base, .has_rank = header->has_rank, .rank = header->rank};
+	s->first = s->last = header->has_base ? header->base_ns : 0;
 	gt_header_text(header, "metadata", "hostname", s->host, sizeof(s->host));
 	gt_header_text(header, "metadata", "boot", s->boot, sizeof(s->boot));
 	gt_header_int(header, "metadata", "clock_first_monotonic_ns", &s->monotonic);
 	gt_header_int(header, "metadata", "clock_first_realtime_ns", &s->realtime);
 	if (s->monotonic <= 0 || s->realtime <= 0)
 		s->monotonic = s->realtime = 0;
-	if (s->realtime_error < 0)
-		s->realtime_error = GT_CLOCK_ERROR_UNKNOWN;
+}
+
+int gt_clock_source_take(const struct gt_model *model, struct gt_clock_source *ret_source)
+{
+	struct gt_clock_source *s = ret_source;
+	int64_t base;
+
+	gt_clock_source_header(&model->reading.header, s);
+	base = s->first;
 	if (__builtin_add_overflow(model->first, base, &s->first) ||
 	    __builtin_add_overflow(model->last, base, &s->last))
 		s->first = s->last = base;
@@ -62,7 +68,7 @@ static bool are_of_one_boot(const struct gt_clock_source *a, const struct gt_clo
 	return *a->boot && !strcmp(a->boot, b->boot) && a->realtime && b->realtime;
 }
 
-static bool are_of_one_host(const struct gt_clock_source *a, const struct gt_clock_source *b)
+bool gt_clock_sources_are_one(const struct gt_clock_source *a, const struct gt_clock_source *b)
 {
 	if (*a->boot && *b->boot)
 		return !strcmp(a->boot, b->boot);
@@ -107,6 +113,11 @@ static double worst(const struct gt_clock_line *line, const struct gt_clock_sour
 	return few + fmax(gt_clock_line_error(line, s->first), gt_clock_line_error(line, s->last));
 }
 
+static bool are_of_one_rank(const struct gt_clock_source *a, const struct gt_clock_source *b)
+{
+	return a->has_rank && b->has_rank && a->rank == b->rank;
+}
+
 static int try_tie(const struct placing *p, uint32_t from, uint32_t to, struct tie *best)
 {
 	const struct gt_clock_source *s = &p->sources[from];
@@ -138,7 +149,7 @@ static int tie_hosts(struct placing *p, uint32_t host, uint32_t other, struct ti
 			if (p->host[j] != other || !p->sources[j].meetings.all.count)
 				continue;
 			m++;
-			if (p->tries) {
+			if (p->tries && !are_of_one_rank(&p->sources[i], &p->sources[j])) {
 				p->tries--;
 				rc = try_tie(p, i, j, best);
 			}
@@ -219,11 +230,8 @@ static void place_reference(struct placing *p)
 
 static void place_by_realtime(struct placing *p, uint32_t host)
 {
-	int64_t a = p->sources[p->reference].realtime_error, b = p->sources[host].realtime_error;
-	struct gt_clock_map at = {
-		.error = a < 0 || b < 0 || a > INT64_MAX - b ? GT_CLOCK_ERROR_UNKNOWN : a + b,
-		.by = GT_CLOCK_BY_REALTIME,
-	};
+	static const struct gt_clock_map at = {.error = GT_CLOCK_ERROR_UNKNOWN,
+					       .by = GT_CLOCK_BY_REALTIME};
 
 	place_host(p, host, &at);
 }
@@ -250,13 +258,21 @@ static int place_from(struct placing *p, uint32_t *queue)
 	return rc;
 }
 
-/* The first process that others can be tied to. */
+/* The first process that others can be tied to, of those that count from 1970 if there are any. */
 static uint32_t reference_of(const struct gt_clock_source *sources, size_t count)
 {
-	for (uint32_t i = 0; i < count; i++)
-		if (sources[i].meetings.all.count)
-			return i;
-	return 0;
+	uint32_t best = 0;
+	int most = 0;
+
+	for (uint32_t i = 0; i < count; i++) {
+		int worth = sources[i].has_base * 2 + (sources[i].meetings.all.count > 0);
+
+		if (worth > most) {
+			best = i;
+			most = worth;
+		}
+	}
+	return best;
 }
 
 static void find_hosts(struct placing *p)
@@ -264,7 +280,7 @@ static void find_hosts(struct placing *p)
 	for (uint32_t i = 0; i < p->count; i++)
 		for (p->host[i] = 0; p->host[i] < i; p->host[i]++)
 			if (p->host[p->host[i]] == p->host[i] &&
-			    are_of_one_host(&p->sources[p->host[i]], &p->sources[i]))
+			    gt_clock_sources_are_one(&p->sources[p->host[i]], &p->sources[i]))
 				break;
 }
 

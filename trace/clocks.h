@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * One clock for the processes of a job: that of the first process with collectives. Processes of
+ * One clock for the processes of a job: that of the first process with collectives (of those that
+ * count from 1970, if any do). Processes of
  * one boot of one machine share CLOCK_MONOTONIC, so their clocks are related exactly. Other
  * machines' clocks are brought together by collectives (meetings.h), which end on all at one time,
  * else by CLOCK_REALTIME. Each answer has the error within which it holds. Everything that compares
@@ -29,9 +30,10 @@ struct gt_clock_source {
 	char host[256], boot[128]; /* "": not known */
 	int64_t monotonic;         /* and CLOCK_REALTIME at one moment, ns; both 0: not known */
 	int64_t realtime;
-	int64_t realtime_error; /* ns; GT_CLOCK_ERROR_UNKNOWN */
-	int64_t first, last;    /* of the trace, ns of its clock */
-	bool has_base;          /* its clock counts from 1970 */
+	int64_t first, last; /* of the trace, ns of its clock */
+	bool has_base;       /* its clock counts from 1970 */
+	bool has_rank;
+	int64_t rank; /* two processes of one rank have no collective in common */
 	struct gt_meetings meetings;
 };
 
@@ -50,6 +52,12 @@ struct gt_clocks {
 	size_t count;
 	size_t reference; /* the process whose clock is the job's */
 };
+
+/* Takes what a header tells, without collectives: for clocks of one machine that is all. */
+void gt_clock_source_header(const struct gt_header *header, struct gt_clock_source *ret_source);
+
+/* Whether the clocks of both are related without collectives: one boot, or one host. */
+bool gt_clock_sources_are_one(const struct gt_clock_source *a, const struct gt_clock_source *b);
 
 /* Takes what is needed from a model, which may go afterwards. 0 or -ENOMEM; free with
  * gt_clock_source_fini in either case. */

@@ -71,9 +71,13 @@ struct transform_merge {
 	int64_t rank;
 	struct ids ids[ID_KIND_COUNT_];
 	int64_t base, ts_shift;
-	bool has_base, is_ours; /* a file of gputrace's */
-	int64_t now;            /* ns, of the event in hand */
-	uint64_t row_names;     /* that were added */
+	int64_t own_base;                 /* of the file in hand */
+	const struct gt_clock_map *clock; /* of its process */
+	struct gt_clocks clocks;          /* by file */
+	bool moves;                       /* times of the file in hand change, lengths too */
+	bool has_base, is_ours;           /* a file of gputrace's */
+	int64_t now;                      /* ns, of the event in hand */
+	uint64_t row_names;               /* that were added */
 	struct edit edits[MAX_EDITS];
 	size_t edit_count;
 	struct merge_call *calls; /* by id; NULL: the process has one file */
@@ -86,11 +90,14 @@ struct transform_merge {
  * does. */
 static int64_t shifted(const struct transform_merge *m, int64_t ns)
 {
-	int64_t sum;
+	int64_t sum, on_clock;
 
 	if (__builtin_add_overflow(ns, m->ts_shift, &sum))
 		return m->ts_shift < 0 ? INT64_MIN : INT64_MAX;
-	return sum;
+	if (__builtin_add_overflow(ns, m->own_base, &on_clock) ||
+	    __builtin_add_overflow(sum, gt_clock_line_at(&m->clock->line, on_clock), &on_clock))
+		return sum;
+	return on_clock;
 }
 
 #define US_SIZE 32
@@ -284,12 +291,26 @@ static void edit_times(struct transform_merge *m, const struct gt_trace_event *r
 	struct gt_span time;
 	int64_t ns;
 
-	if (!m->ts_shift || !m->is_ours || !gt_span_is(&record->cat, "kernel", 6))
+	if (!m->moves || !m->is_ours || !gt_span_is(&record->cat, "kernel", 6))
 		return;
 	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
 		if (gt_span_member(&record->args, names[i], &time) && time.kind == GT_SPAN_NUMBER &&
 		    gt_span_int(&time, &ns) && ns)
 			edit_int(m, &time, shifted(m, ns));
+}
+
+/* By the clock of another host: what nests goes on nesting, as both ends move. */
+static void edit_dur(struct transform_merge *m, const struct gt_trace_event *record)
+{
+	int64_t end, dur;
+	struct edit *edit;
+
+	if (__builtin_add_overflow(record->ts, record->dur, &end) ||
+	    __builtin_sub_overflow(shifted(m, end), m->now, &dur))
+		return;
+	edit = new_edit(m, &record->dur_text);
+	if (edit)
+		us_text(dur, edit->text);
 }
 
 /* Host processes are distinguished by their rank. */
@@ -400,8 +421,10 @@ static int copy_event(const struct gt_trace_event *record, const struct gt_heade
 		edit_pid(m, record);
 	if (record->has_id)
 		edit_id(m, &record->id_text, ID_CALL);
-	if (m->ts_shift && record->has_ts && (edit = new_edit(m, &record->ts_text)))
+	if (m->moves && record->has_ts && (edit = new_edit(m, &record->ts_text)))
 		us_text(m->now, edit->text);
+	if (m->clock->line.drift != 0 && record->has_ts && record->has_dur)
+		edit_dur(m, record);
 	edit_args(m, record);
 	edit_times(m, record);
 	edit_process_name(m, record);
@@ -520,6 +543,7 @@ static void put_header(struct transform_merge *m, const struct source *sources, 
 		is_one ? sources[0].rank : 0, world_of(sources, count));
 	if (metadata)
 		fprintf(m->out, "\"metadata\": %s,\n", metadata);
+	gt_merge_clocks_put(&m->clocks, m->out);
 	if (sources[0].border) /* what was before is missing */
 		fprintf(m->out, "\"segment\": %s,\n", sources[0].segment);
 	fputs("\"displayTimeUnit\": \"ns\",\n", m->out);
@@ -586,16 +610,21 @@ static int copy_events(struct transform_merge *m, const char *path, struct gt_re
 static int copy_source(struct transform_merge *m, const struct source *source)
 {
 	struct gt_reading reading;
+	bool is_lost;
 	int rc;
 
 	m->rank = source->rank;
 	m->is_ours = source->metadata && strstr(source->metadata, "\"gputrace_version\"");
-	if (!m->has_base || !source->has_base)
+	m->clock = &m->clocks.of[m->file];
+	m->own_base = source->has_base ? source->base : 0;
+	is_lost = m->has_base && !source->has_base && m->clock->by != GT_CLOCK_BY_COLLECTIVES;
+	if (!m->has_base || is_lost)
 		m->ts_shift = 0;
-	else if (__builtin_sub_overflow(source->base, m->base, &m->ts_shift))
+	else if (__builtin_sub_overflow(m->own_base, m->base, &m->ts_shift))
 		m->ts_shift = INT64_MAX;
+	m->moves = m->ts_shift || m->clock->line.off || m->clock->line.drift != 0;
 	m->border = source->border;
-	m->result->baseless += m->has_base && !source->has_base;
+	m->result->baseless += is_lost;
 	rc = copy_events(m, source->path, &reading);
 	if (rc < 0)
 		snprintf(m->result->error, sizeof(m->result->error), "%s", reading.error);
@@ -628,6 +657,36 @@ static int copy_process(struct transform_merge *m, const struct source *sources,
 	return rc < 0 ? rc : (int)files;
 }
 
+/* All processes' clocks; refused where a bound of their error could be had but cannot. */
+static int find_clocks(struct transform_merge *m, const struct source *sources, size_t count,
+		       bool force)
+{
+	size_t *firsts = calloc(count + 1, sizeof(*firsts)), processes = 0;
+	char **paths = calloc(count + 1, sizeof(*paths));
+	int rc = firsts && paths ? 0 : -ENOMEM;
+
+	for (size_t i = 0; !rc && i < count; i++) {
+		paths[i] = (char *)sources[i].path;
+		if (!i || !gt_segments_are_of_one(sources[i - 1].path, sources[i].path))
+			firsts[processes++] = i;
+	}
+	if (!rc) {
+		firsts[processes] = count;
+		rc = gt_merge_clocks_find(paths, firsts, processes, &m->clocks, &m->result->clocks);
+	}
+	if (!rc && m->result->clocks.unbounded && !force) {
+		rc = -EDOM;
+		snprintf(m->result->error, sizeof(m->result->error),
+			 "the clocks of %zu processes on other hosts cannot be related: there is "
+			 "no collective that they share with the first one; --force merges by "
+			 "their wall clocks, with an error that is not known",
+			 m->result->clocks.unbounded);
+	}
+	free(firsts);
+	free(paths);
+	return rc;
+}
+
 /* The smallest: no time of the merged file comes to stand before it. */
 static void find_base(struct transform_merge *m, const struct source *sources, size_t count)
 {
@@ -639,7 +698,8 @@ static void find_base(struct transform_merge *m, const struct source *sources, s
 	}
 }
 
-int gt_merge(char *const *paths, size_t count, FILE *out, struct gt_merge_result *ret_result)
+int gt_merge(char *const *paths, size_t count, bool force, FILE *out,
+	     struct gt_merge_result *ret_result)
 {
 	struct source *sources = calloc(count + 1, sizeof(*sources));
 	struct transform_merge m = {.out = out, .result = ret_result};
@@ -652,6 +712,8 @@ int gt_merge(char *const *paths, size_t count, FILE *out, struct gt_merge_result
 		qsort(sources, count, sizeof(*sources), by_rank);
 	if (!rc)
 		find_base(&m, sources, count);
+	if (!rc)
+		rc = find_clocks(&m, sources, count, force);
 	if (!rc)
 		rc = find_devices(&m, sources, count);
 	if (!rc)
@@ -672,6 +734,7 @@ int gt_merge(char *const *paths, size_t count, FILE *out, struct gt_merge_result
 		free(sources[i].segment);
 	}
 	free(sources);
+	gt_clocks_fini(&m.clocks);
 	gt_vec_free(&m.rows);
 	gt_pairmap_fini(&m.row_of);
 	gt_pairmap_fini(&m.taken);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * Several traces as one: each process keeps rows of its own, ids stay unique, clocks with different
- * bases are brought together. Streams, memory does not grow with the files. One thread per merge.
+ * bases and of several hosts are brought together. Streams: memory grows with the largest process
+ * of several hosts, not with the files. One thread per merge.
  */
 #ifndef GT_TRANSFORM_MERGE_H
 #define GT_TRANSFORM_MERGE_H
@@ -9,6 +10,8 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
+
+#include "transform/merge_clocks.h"
 
 /* What a merge came to. */
 struct gt_merge_result {
@@ -18,10 +21,13 @@ struct gt_merge_result {
 	uint64_t without_ledger; /* those, and files that were closed without a ledger */
 	uint64_t
 		baseless; /* files without baseTimeNanoseconds beside files with one: not aligned */
+	struct gt_merge_clocks clocks;
 	char error[768];
 };
 
-/* Writes the closed object form of all @paths (in order of rank) to @out. */
-int gt_merge(char *const *paths, size_t count, FILE *out, struct gt_merge_result *ret_result);
+/* Writes the closed object form of all @paths (in order of rank) to @out. @force: also where the
+ * clocks of two hosts can be related by nothing but what they show. */
+int gt_merge(char *const *paths, size_t count, bool force, FILE *out,
+	     struct gt_merge_result *ret_result);
 
 #endif

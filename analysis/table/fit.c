@@ -12,7 +12,7 @@
 #define LEAST_NAMES 36 /* characters of a last column for which numbers are left out */
 #define ENOUGH      50 /* the same of one that is far longer, as call stacks are */
 #define LEAST_TEXT  24 /* the same of text, whose ends say enough */
-#define TOO_SHORT   20 /* to be understood: numbers that are kept are left out, too */
+#define TOO_SHORT   16 /* to be understood: numbers that are kept are left out, too */
 #define LEAST_WIDTH 11 /* of what is shortened */
 #define KEPT_FIRST  2  /* columns that are never left out */
 

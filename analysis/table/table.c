@@ -425,11 +425,24 @@ static void print_rows(const struct gt_table *table, const struct gt_print *how,
 	gt_table_fit_fini(&fit);
 }
 
+/* A colour ends with its line, as pagers show line by line. */
+static void print_title(const struct gt_table *table, const struct gt_print *how, FILE *out)
+{
+	char *text = NULL, *line, *rest;
+	size_t size;
+	FILE *memory = how->color ? open_memstream(&text, &size) : NULL;
+
+	gt_wrap_line(memory ? memory : out, how->columns, 2, "%s", table->title);
+	if (!memory || fclose(memory))
+		return;
+	for (rest = text; (line = strsep(&rest, "\n")) && rest;)
+		fprintf(out, "\033[1m%s\033[0m\n", line);
+	free(text);
+}
+
 static void print_human(const struct gt_table *table, const struct gt_print *how, FILE *out)
 {
-	fputs(how->color ? "\033[1m" : "", out);
-	gt_wrap_line(out, how->columns, 2, "%s", table->title);
-	fputs(how->color ? "\033[0m" : "", out);
+	print_title(table, how, out);
 	if (table->rows)
 		print_rows(table, how, out);
 	else

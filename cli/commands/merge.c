@@ -14,6 +14,9 @@
 
 static const struct gt_cmdline_option options[] = {
 	{"output", "FILE", NULL, "write to FILE, which must not exist (default: standard output)"},
+	{"force", NULL, NULL,
+	 "merge traces of several hosts also where their clocks can be related by nothing but the "
+	 "time that they show"},
 	{NULL, NULL, NULL, NULL},
 };
 
@@ -35,7 +38,27 @@ static void warn(const struct gt_merge_result *result)
 			result->baseless, gt_plural(result->baseless));
 }
 
-static int merge_to(const struct gt_job *job, const char *path)
+static void say_clocks(const struct gt_merge_clocks *clocks)
+{
+	char within[48] = "with an error that is not known", time[32];
+
+	if (clocks->error >= 0)
+		snprintf(within, sizeof(within), "within %s",
+			 gt_table_time((double)clocks->error, time, sizeof(time)));
+	if (clocks->collectives)
+		fprintf(stderr,
+			"gputrace merge: clocks of %zu process%s related to that of the first by "
+			"collectives, %s\n",
+			clocks->collectives, clocks->collectives == 1 ? "" : "es", within);
+	if (clocks->realtime)
+		fprintf(stderr,
+			"gputrace merge: no collective relates the clocks of %zu process%s to that "
+			"of the first: they are taken as they are, with an error that is not "
+			"known\n",
+			clocks->realtime, clocks->realtime == 1 ? "" : "es");
+}
+
+static int merge_to(const struct gt_job *job, bool force, const char *path)
 {
 	struct gt_merge_result result;
 	struct gt_outfile out;
@@ -46,10 +69,12 @@ static int merge_to(const struct gt_job *job, const char *path)
 			return GT_EXIT_FAILED;
 	if (gt_outfile_open(&out, path))
 		return GT_EXIT_FAILED;
-	rc = gt_merge(job->paths.at, job->paths.count, out.file, &result);
+	rc = gt_merge(job->paths.at, job->paths.count, force, out.file, &result);
 	rc = gt_outfile_close(&out, rc, result.error);
-	if (!rc)
+	if (!rc) {
 		warn(&result);
+		say_clocks(&result.clocks);
+	}
 	return rc;
 }
 
@@ -68,7 +93,8 @@ static int run_merge(const struct gt_cmdline *args)
 	if (output || !isatty(STDOUT_FILENO))
 		gt_progress_start("merging");
 	rc = gt_job_find_readable(&job, args->inputs, args->input_count, gt_cmdline_complain);
-	rc = rc < 0 ? GT_EXIT_FAILED : merge_to(&job, output);
+	rc = rc < 0 ? GT_EXIT_FAILED
+		    : merge_to(&job, gt_cmdline_get(args, "force") != NULL, output);
 	gt_progress_stop();
 	gt_job_fini(&job);
 	return rc;
@@ -78,7 +104,11 @@ static const struct gt_cmdline_spec spec = {
 	.command = &gt_command_merge,
 	.details = "Processes and devices with the same number get their own tracks, correlation, "
 		   "flow and stack ids stay unique, and files whose baseTimeNanoseconds differ are "
-		   "shifted to one clock. Viewers show the ranks in order, each one's GPUs below "
+		   "shifted to one clock. Traces of one boot of one machine are related exactly; "
+		   "those of "
+		   "other hosts by the ends of the collectives that they share, with their drift "
+		   "(docs/RANKS.md), and the error is printed. Viewers show the ranks in order, "
+		   "each one's GPUs below "
 		   "its host. Ledgers are added up. The merged file is JSON.",
 	.example = "# all ranks of a job side by side\n"
 		   "gputrace merge --output=all.json out",

@@ -107,7 +107,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	close(fd);
 	use_model(path, null);
 	gt_verify_file(path, &options, null, &verified);
-	gt_merge(paths, 2, null, &merged);
+	gt_merge(paths, 2, true, null, &merged);
 	gt_symbolize(path, null, GT_SYMBOLIZE_ALWAYS, false, &symbolized);
 	if (!PINNED(path, gt_close_file(&pin, &repaired))) {
 		/* what was repaired is closed and holds as many events */

@@ -8,6 +8,7 @@
 #include "cli/cmdline.c"
 #undef gt_cmdline_main
 
+#include <ctype.h>
 #include <errno.h>
 #include <limits.h>
 #include <stdint.h>
@@ -253,7 +254,9 @@ static void check_given(const struct gt_cmdline_option *option, const char *valu
 	need(value && (option->argument || !*value));
 	if (!option->values)
 		return;
-	if (strstr(option->values, "..")) {
+	if (!strcmp(option->values, GT_CMDLINE_TIME)) {
+		need(isdigit((unsigned char)*value) || *value == '.');
+	} else if (strstr(option->values, "..")) {
 		errno = 0;
 		number = strtol(value, &end, 10);
 		low = strtol(option->values, NULL, 10);

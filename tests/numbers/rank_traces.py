@@ -16,7 +16,7 @@ class Rank:
 
     def __init__(self, number, host, ahead, drift):
         self.number, self.host, self.ahead, self.drift = number, host, ahead, drift
-        self.events, self.collectives = [], []
+        self.events, self.metadata = [], {}
         self.now = 0
         self.correlation = 0
 
@@ -46,7 +46,7 @@ class Rank:
                     "rank": self.number,
                     "world_size": world,
                 },
-                "metadata": {"hostname": self.host},
+                "metadata": {"hostname": self.host, **self.metadata},
                 "baseTimeNanoseconds": BASE,
             },
         )

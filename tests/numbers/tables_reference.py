@@ -177,19 +177,33 @@ def path_of(functions):
     return [f.name[11:] for f in functions if f.name.startswith("nn.Module: ")][::-1]
 
 
+def numbered_operators(trace):
+    """By number those of the forward pass, by thread those of the backward one, the last first."""
+    if not hasattr(trace, "numbered"):
+        forward, backward = trace.numbered = ({}, {})
+        for event in trace.whole["traceEvents"]:
+            if event.get("cat") != "cpu_op" or "Sequence number" not in event["args"]:
+                continue
+            if event["args"].get("Fwd thread id", 0) > 0:
+                backward.setdefault(event["tid"], []).append(event)
+            elif event["args"].get("Fwd thread id", 0) == 0:
+                forward.setdefault(event["args"]["Sequence number"], []).append(event)
+        for events in backward.values():
+            events.sort(key=lambda e: -e["ts"])
+    return trace.numbered
+
+
 def forward_path(trace, op):
     """Of the forward operator with the number of a backward operator around the launch."""
     call = trace.call_of(op)
     if not call:
         return []
-    ops = [e for e in trace.whole["traceEvents"] if e.get("cat") == "cpu_op" and "Sequence number" in e["args"]]
-    backward = [e for e in ops if e["args"].get("Fwd thread id", 0) > 0]
-    forward = [e for e in ops if e["args"].get("Fwd thread id", 0) == 0]
-    for around in sorted(backward, key=lambda e: -e["ts"]):
+    forward, backward = numbered_operators(trace)
+    for around in backward.get(call.tid, []):
         begin, number = around["ts"] * 1000, around["args"]["Sequence number"]
-        if around["tid"] != call.tid or not begin <= call.start < begin + around["dur"] * 1000:
+        if not begin <= call.start < begin + around["dur"] * 1000:
             continue
-        same = [e for e in forward if e["args"]["Sequence number"] == number and e["ts"] <= around["ts"]]
+        same = [e for e in forward.get(number, []) if e["ts"] <= around["ts"]]
         if len({e["tid"] for e in same}) != 1:
             continue
         last = max(same, key=lambda e: e["ts"])

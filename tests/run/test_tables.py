@@ -83,7 +83,7 @@ class TestTables(RunTest):
         self.assertNotIn("no room", shown("stats", "--by=line", TRACES / "train.json.gz", columns=200))
 
     def test_both_sides_of_a_comparison_stay(self):
-        text = plain(shown("diff", TRACES / "train.json.gz", TRACES / "slow-kernel.json.gz", columns=70))
+        text = plain(shown("diff", TRACES / "train.json.gz", TRACES / "slow-kernel.json.gz", columns=80))
         self.assertEqual(len(re.findall(r"  A +B +(?:noise +)?name$", text, re.M)), 4, text)
 
     def test_the_variable_counts_more(self):

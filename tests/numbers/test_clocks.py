@@ -1,0 +1,159 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""`merge` brings the clocks of several hosts together, on jobs whose true times are known."""
+
+import json
+import re
+
+import cases
+import rank_traces
+import reference
+
+MS = rank_traces.MS
+
+
+def written(members):
+    where = cases.folder()
+    return [
+        cases.write(rank.trace(len(members)), f"rank{rank.number}.json", where) for rank in members
+    ]
+
+
+def merged(members, *words, expect=0):
+    out, said = cases.run("merge", *words, *written(members), expect=expect)
+    return (json.loads(out) if out else None), said
+
+
+def slices(trace):
+    """Rank -> slices of the host and of GPUs; (start, end, name) in ns of the job."""
+    base = int(trace["baseTimeNanoseconds"]) - rank_traces.BASE
+    rank_of, found = {}, {}
+    for event in trace["traceEvents"]:
+        args = event.get("args") or {}
+        if event["name"] == "process_labels" and "rank" in args:
+            rank_of[event["pid"]] = args["rank"]
+        elif event.get("ph") == "X":
+            start = base + reference.ns(event["ts"])
+            end = start + reference.ns(event["dur"])
+            found.setdefault(event["pid"], []).append((start, end, event["name"]))
+    return {
+        (rank_of[pid], "gpu" if pid < 64 else "host"): rows
+        for pid, rows in found.items()
+        if pid in rank_of
+    }
+
+
+def check_times(trace, rounds, error):
+    """Each collective where it truly was."""
+    rows = slices(trace)
+    for number, members in enumerate(rounds):
+        for rank, came, end in members:
+            found = [row for row in rows[rank, "gpu"] if row[2].startswith("nccl")][number]
+            assert abs(found[0] - came) <= error + 1000, (number, rank, found, came)
+            assert abs(found[1] - end) <= error + 1000, (number, rank, found, end)
+
+
+def check_nesting(trace):
+    """What lies in a step still does."""
+    for (_, kind), rows in slices(trace).items():
+        steps = [row for row in rows if row[2].startswith("ProfilerStep")]
+        loads = [row for row in rows if row[2] == "load_data"]
+        if kind == "host":
+            assert steps and len(steps) == len(loads)
+        for step, load in zip(steps, loads):
+            assert step[0] <= load[0] and load[1] <= step[1], (step, load)
+
+
+def test_two_hosts():
+    members, rounds = rank_traces.job(steps=60, ahead=-5 * MS, drift=50e-6)
+    trace, said = merged(members)
+    assert re.search(r"clocks of 4 processes related to that of the first by collectives, within", said)
+    clocks = trace["clocks"]
+    assert [row["by"] for row in clocks] == ["host"] * 8 or clocks[0]["by"] == "monotonic", clocks
+    assert all(row["by"] == "collectives" for row in clocks[4:]), clocks
+    error = max(row["error_ns"] for row in clocks)
+    assert 0 < error < 10_000, clocks
+    check_times(trace, rounds, error)
+    check_nesting(trace)
+
+
+def test_one_host_stays_as_it_is():
+    members, rounds = rank_traces.job(ahead=0, drift=0)
+    for rank in members:
+        rank.host = "a"
+    trace, said = merged(members)
+    assert "clocks" not in trace and not said, said
+    check_times(trace, rounds, 1)
+
+
+def test_one_boot_whose_wall_clock_was_set():
+    members, rounds = rank_traces.job(ranks=2, steps=20, ahead=7 * MS, drift=0)
+    for rank in members:
+        rank.metadata = {
+            "boot": "b0",
+            "clock_first_monotonic_ns": 1000,
+            "clock_first_realtime_ns": str(rank_traces.BASE + rank.ahead),
+        }
+    trace, said = merged(members)
+    assert not said and [row["by"] for row in trace["clocks"]] == ["monotonic"] * 2, said
+    assert trace["clocks"][1]["ahead_ns"] == 7 * MS and trace["clocks"][1]["error_ns"] == 0
+    check_times(trace, rounds, 1)
+
+
+def test_nothing_in_common_is_refused():
+    """Without a collective in common the error has no bound: only with --force."""
+    (one, _), (_, other) = (rank_traces.job(ranks=2, steps=20, seed=seed)[0] for seed in (1, 2))
+    other.events = [event for event in other.events if not event["name"].startswith("nccl")]
+    for rank in (one, other):
+        rank.metadata = {
+            "boot": rank.host,
+            "clock_first_monotonic_ns": 1000,
+            "clock_first_realtime_ns": str(rank_traces.BASE),
+        }
+    _, said = merged([one, other], expect=1)
+    assert "cannot be related" in said and "--force" in said, said
+    trace, said = merged([one, other], "--force")
+    assert trace["clocks"][1] == {"process": 1, "by": "realtime", "ahead_ns": 0}, trace["clocks"]
+    assert "error that is not known" in said, said
+
+
+def test_other_tools_traces_are_merged_and_told():
+    """Those have no samples of their clocks: no bound is to be had."""
+    (one, _), (_, other) = (rank_traces.job(ranks=2, steps=20, seed=seed)[0] for seed in (1, 2))
+    other.events = [event for event in other.events if not event["name"].startswith("nccl")]
+    trace, said = merged([one, other])
+    assert trace["clocks"][1]["by"] == "realtime" and "not known" in said, said
+
+
+def test_a_rank_that_counts_from_nowhere():
+    """Its collectives say where it belongs."""
+    members, rounds = rank_traces.job(ranks=2, steps=30)
+    for baseless in (0, 1):
+        traces = [rank.trace(2) for rank in members]
+        del traces[baseless]["baseTimeNanoseconds"]
+        where = cases.folder()
+        paths = [cases.write(t, f"rank{n}.json", where) for n, t in enumerate(traces)]
+        out, said = cases.run("merge", *paths)
+        assert "related to that of the first by collectives" in said, said
+        trace = json.loads(out)
+        rows = slices(trace)
+        for number, pair in enumerate(rounds):
+            ends = [
+                [row for row in rows[rank, "gpu"] if row[2].startswith("nccl")][number][1]
+                for rank in (0, 1)
+            ]
+            assert abs(ends[0] - ends[1] - (pair[0][2] - pair[1][2])) < 10_000, (number, ends)
+
+
+def test_a_merged_file_stays_as_it_is():
+    members, rounds = rank_traces.job(steps=40)
+    trace, _ = merged(members)
+    path = cases.write(trace)
+    rows = cases.tables("ranks", path)["rank_late"]
+    assert sum(row["Collectives"] for row in rows) == 8 * len(rounds), rows
+    again = cases.tables("gaps", path)["peer_wait"]
+    assert len(again) == 8
+
+
+if __name__ == "__main__":
+    cases.main([test for name, test in list(globals().items()) if name.startswith("test_")])

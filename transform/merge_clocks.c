@@ -1,0 +1,123 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * See merge_clocks.h.
+ */
+#include "transform/merge_clocks.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+
+#include "trace/file/header.h"
+
+static void take_header(const char *path, struct gt_clock_source *source)
+{
+	struct gt_reading reading;
+
+	gt_file_header_whole(path, &reading);
+	gt_clock_source_header(&reading.header, source);
+	gt_reading_fini(&reading);
+}
+
+/* A file of several processes was merged already: they stay as they are. What cannot be read is
+ * said when it is copied. */
+static int take_collectives(char *const *paths, size_t count, struct gt_clock_source *source)
+{
+	struct gt_models models;
+	int rc = gt_model_load(paths, count, &models);
+
+	if (rc == -ENOMEM || models.count != 1 || rc < 0) {
+		gt_models_fini(&models);
+		return rc == -ENOMEM ? rc : 0;
+	}
+	rc = gt_clock_source_take(&models.at[0], source);
+	gt_models_fini(&models);
+	return rc;
+}
+
+static bool are_of_one_machine(const struct gt_clock_source *sources, size_t count)
+{
+	for (size_t i = 1; i < count; i++)
+		if (!gt_clock_sources_are_one(&sources[0], &sources[i]))
+			return false;
+	return true;
+}
+
+static struct gt_merge_clocks summary_of(const struct gt_clock_source *sources,
+					 const struct gt_clocks *clocks)
+{
+	struct gt_merge_clocks sum = {0};
+
+	for (size_t i = 0; i < clocks->count; i++) {
+		const struct gt_clock_map *map = &clocks->of[i];
+
+		if (map->by == GT_CLOCK_BY_COLLECTIVES) {
+			sum.collectives++;
+			if (map->error < 0 || sum.error < 0)
+				sum.error = GT_CLOCK_ERROR_UNKNOWN;
+			else if (map->error > sum.error)
+				sum.error = map->error;
+		} else if (map->by == GT_CLOCK_BY_REALTIME) {
+			sum.realtime++;
+			sum.unbounded += *sources[i].boot != 0;
+		}
+	}
+	return sum;
+}
+
+int gt_merge_clocks_find(char *const *paths, const size_t *firsts, size_t count,
+			 struct gt_clocks *ret_clocks, struct gt_merge_clocks *ret_summary)
+{
+	struct gt_clock_source *sources = calloc(count + 1, sizeof(*sources));
+	int rc = sources ? 0 : -ENOMEM;
+
+	*ret_clocks = (struct gt_clocks){0};
+	*ret_summary = (struct gt_merge_clocks){0};
+	for (size_t i = 0; !rc && i < count; i++)
+		take_header(paths[firsts[i]], &sources[i]);
+	for (size_t i = 0; !rc && i < count && !are_of_one_machine(sources, count); i++)
+		rc = take_collectives(&paths[firsts[i]], firsts[i + 1] - firsts[i], &sources[i]);
+	if (!rc)
+		rc = gt_clocks_find(sources, count, ret_clocks);
+	if (!rc)
+		*ret_summary = summary_of(sources, ret_clocks);
+	for (size_t i = 0; sources && i < count; i++)
+		gt_clock_source_fini(&sources[i]);
+	free(sources);
+	return rc;
+}
+
+/* Of one machine, and with times that stay: there is nothing to say. */
+static bool is_plain(const struct gt_clocks *clocks)
+{
+	for (size_t i = 0; i < clocks->count; i++)
+		if (clocks->of[i].by > GT_CLOCK_BY_HOST || clocks->of[i].line.off)
+			return false;
+	return true;
+}
+
+void gt_merge_clocks_put(const struct gt_clocks *clocks, FILE *out)
+{
+	static const char *const by[GT_CLOCK_BY_COUNT_] = {
+		[GT_CLOCK_BY_MONOTONIC] = "monotonic",     [GT_CLOCK_BY_HOST] = "host",
+		[GT_CLOCK_BY_COLLECTIVES] = "collectives", [GT_CLOCK_BY_REALTIME] = "realtime",
+		[GT_CLOCK_BY_NOTHING] = "nothing",
+	};
+
+	if (is_plain(clocks))
+		return;
+	for (size_t i = 0; i < clocks->count; i++) {
+		const struct gt_clock_map *map = &clocks->of[i];
+		int64_t error = map->error;
+
+		fprintf(out, "%s{\"process\": %zu, \"by\": \"%s\", \"ahead_ns\": %" PRId64,
+			i ? ",\n" : "\"clocks\": [\n", i, by[map->by], -map->line.off);
+		if (map->line.drift != 0)
+			fprintf(out, ", \"at_ns\": \"%" PRId64 "\", \"drift_ppm\": %.3f",
+				map->line.x, -map->line.drift * 1e6);
+		if (error >= 0)
+			fprintf(out, ", \"error_ns\": %" PRId64, error);
+		fputc('}', out);
+	}
+	fputs("],\n", out);
+}

@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The clocks of the processes that a merge brings together (trace/clocks.h). Of one machine the
+ * headers tell all; else each trace is read once, one after the other, for its collectives. One
+ * thread per merge.
+ */
+#ifndef GT_TRANSFORM_MERGE_CLOCKS_H
+#define GT_TRANSFORM_MERGE_CLOCKS_H
+
+#include <stdio.h>
+
+#include "trace/clocks.h"
+
+/* What a merge says of clocks: processes that are not on the machine of the first one. */
+struct gt_merge_clocks {
+	size_t collectives; /* placed by these */
+	int64_t error;      /* ns, the largest of theirs; GT_CLOCK_ERROR_UNKNOWN */
+	size_t realtime;    /* only by their wall clocks */
+	size_t unbounded;   /* of these, traces of gputrace's, which should be known better */
+};
+
+/*
+ * Relates @count processes: the files of each are @paths[firsts[i]] up to that of the next one
+ * (firsts has count + 1 members). 0 or -ENOMEM; free with gt_clocks_fini in either case.
+ */
+int gt_merge_clocks_find(char *const *paths, const size_t *firsts, size_t count,
+			 struct gt_clocks *ret_clocks, struct gt_merge_clocks *ret_summary);
+
+/* The member "clocks" of a merged file (docs/FORMAT.md) and its end of line; nothing where all are
+ * of one machine and stay as they are. */
+void gt_merge_clocks_put(const struct gt_clocks *clocks, FILE *out);
+
+#endif
