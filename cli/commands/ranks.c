@@ -62,12 +62,29 @@ static void say_late(const struct gt_ranks *ranks, size_t columns)
 	putchar('\n');
 }
 
-/* What could not be compared. */
+/* Processes with collectives whose clocks nothing relates to the others'. */
+static size_t count_unrelated(const struct gt_ranks *ranks)
+{
+	size_t count = 0;
+
+	for (size_t f = 0; f < ranks->lates.count; f++)
+		count += ranks->lates.of[f].count && ranks->job->clocks.of[f].error < 0;
+	return count;
+}
+
+/* What could not be compared, or only by clocks that may be wrong. */
 static void say_missing(const struct gt_ranks *ranks, size_t columns, FILE *out)
 {
 	const struct gt_rounds *rounds = &ranks->rounds;
 	int64_t world = ranks->job->models[0].reading.header.world_size;
+	size_t unrelated = count_unrelated(ranks);
 
+	if (unrelated)
+		gt_wrap_line(out, columns, 0,
+			     "The clocks of %zu of the ranks are taken as they are, with an error "
+			     "that is not known: a rank may be called late only because its clock "
+			     "is ahead.",
+			     unrelated);
 	if (world > (int64_t)ranks->job->count)
 		gt_wrap_line(out, columns, 0,
 			     "%zu of %ld ranks are here: what the others did is not known.",

@@ -138,6 +138,18 @@ def test_the_critical_path_is_the_whole_time():
     cases.close(path, whole - transfer + first, "path", 0.02)
 
 
+def test_clocks_that_nothing_relates_are_told():
+    """Of broadcasts no clock can be set right: their members do not end together."""
+    members, _ = rank_traces.job("gpu", steps=12)
+    for rank in members:
+        for event in rank.events:
+            event["name"] = event["name"].replace("AllReduce", "Broadcast")
+    _, said = cases.run("ranks", "--format=json", written(members))
+    assert "clocks of 4 of the ranks are taken as they are" in said, said
+    _, said = cases.run("ranks", "--format=json", written(rank_traces.job("gpu", steps=12)[0]))
+    assert "taken as they are" not in said, said
+
+
 def test_a_rank_that_is_missing_is_told():
     members, _ = rank_traces.job("gpu", steps=12)
     _, said = cases.run("ranks", "--format=json", written(members[:5] + members[6:], 8))
