@@ -157,8 +157,10 @@ class Hang(unittest.TestCase):
                                   r"function of cudaLaunchHostFunc, launched [\d.]+ m?s ago, at launch_function \(.*\), "
                                   r"has perhaps not returned$")
         self.check_frames(text, "has perhaps not returned\n      launched from:", "launch_function", "main")
-        running, = (row for row in self.json["threads"] if any("wait_in_function (" in f for f in row.get("stack", ())))
-        self.assertNotIn("last_call", running)
+        running = [row for row in self.json["threads"] if any("wait_in_function (" in f for f in row.get("stack", ()))]
+        if running or not harness.preloading.RUNTIMES:  # a sanitizer may keep the signal for its stack back
+            self.assertEqual(len(running), 1)
+            self.assertNotIn("last_call", running[0])
         self.assertEqual(self.json["host_function"]["call"], "cudaLaunchHostFunc")
         self.setUp()
         self.go("behind", gated=True)
