@@ -32,6 +32,17 @@ static _Atomic(report_fn) reports[2];
 
 EXPORTED _Atomic(gt_tensor_sink) gputrace_tensor_sink;
 
+/* Stands for PyTorch's where there is none: it is not looked for again at each block. */
+static void report_nothing(void *address, int64_t bytes, uint64_t allocated, uint64_t reserved,
+			   struct c10_device device)
+{
+	(void)address;
+	(void)bytes;
+	(void)allocated;
+	(void)reserved;
+	(void)device;
+}
+
 /* Who calls us has loaded libc10.so. dlsym does not see it: Python loads it for itself alone. */
 static report_fn report_of(int i)
 {
@@ -39,6 +50,7 @@ static report_fn report_of(int i)
 
 	if (__builtin_expect(!report, 0)) {
 		report = (report_fn)gt_elf_find_loaded("libc10.so", names[i], NULL);
+		report = report ? report : report_nothing;
 		atomic_store_explicit(&reports[i], report, memory_order_relaxed);
 	}
 	return report;
@@ -64,8 +76,7 @@ static void pass_on(int i, void *address, int64_t bytes, uint64_t allocated, uin
 	report_fn report = report_of(i);
 
 	tell(address, bytes, allocated, reserved, device);
-	if (report)
-		report(address, bytes, allocated, reserved, device);
+	report(address, bytes, allocated, reserved, device);
 }
 
 EXPORTED void report_2(
