@@ -44,6 +44,18 @@ static int fail(struct begun *b, const struct gt_left_spool *spool, const char *
 	return rc;
 }
 
+/* The spool goes: there is nothing in it that another time would find. */
+static int tell_refused(struct begun *b, const struct gt_left_spool *spool)
+{
+	char why[160];
+
+	snprintf(why, sizeof(why),
+		 "there is nothing in it; %" PRIu64
+		 " bytes could not be put into it, and what they held is lost",
+		 spool->refused);
+	return fail(b, spool, why, -ENODATA);
+}
+
 /* ---- where it goes ---- */
 
 static const char *base_name(const char *path)
@@ -231,6 +243,8 @@ static int make_locked(struct begun *b, const struct gt_left_spool *spool, const
 	gt_replay_forget(folder);
 	if (!rc)
 		gt_pin_remove(pin);
+	if (!rc && !*recovered && spool->refused)
+		rc = tell_refused(b, spool);
 	return rc;
 }
 

@@ -71,6 +71,7 @@ static bool inspect(int fd, const char *path, struct gt_left_spool *ret_spool)
 	if (!header.build_id[strspn(header.build_id, "0123456789abcdef")])
 		memcpy(ret_spool->build_id, header.build_id, sizeof(ret_spool->build_id));
 	ret_spool->running = is_running(&header);
+	ret_spool->refused = atomic_load(&header.refused);
 	ret_spool->is_closing = atomic_load(&header.is_closing);
 	return true;
 }

@@ -22,6 +22,7 @@ struct gt_left_spool {
 	bool running;    /* its process lives: not to be touched */
 	bool is_closing; /* the trace was being closed: if it is, what came meanwhile is here */
 	uint64_t bytes;
+	uint64_t refused; /* bytes that the process needed and could not put into it */
 };
 
 /* Calls @found for each spool of this user in the folders where the tracer puts them by itself, in

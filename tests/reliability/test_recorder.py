@@ -258,6 +258,27 @@ class Asked(Base):
                 self.assertEqual(len(self.told(trace)), 27)
                 self.assertEqual(glob.glob(spool + "/*.spool"), [])
 
+    def test_no_descriptor_from_early_on(self):
+        """What cannot become part of the spool is lost at the end: repair says so, whenever that began."""
+        def limited():
+            processes = json.loads(harness.tool("ps", "--format=json", "--control=" + self.boxes)[1])["processes"]
+            if processes:
+                most = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
+                resource.prlimit(processes[0]["PID"], resource.RLIMIT_NOFILE, (3, most))
+            return bool(processes)
+
+        for _ in range(6):
+            shutil.rmtree(self.out, ignore_errors=True)
+            result = harness.run([PROGRAM] + "work=5 rest-until work=4 exit=3".split(), folder=self.out,
+                                 truth=self.folder, gates=[limited],
+                                 options=[ON + "60s", "GPUTRACE_CONTROL=" + self.boxes, "GPUTRACE_SPOOL=" + self.boxes])
+            self.assertEqual(result.status, 3)
+            status, output = harness.tool("repair", "--begun", "--spool=" + self.boxes, self.folder)
+            if not self.traces():
+                self.assertEqual(status, 1, output)
+                self.assertRegex(output, r"nothing in it; [1-9]\d* bytes could not be put into it, and what they held is lost")
+            self.assertEqual(glob.glob(self.boxes + "/*.spool"), [])
+
     def test_wait(self):
         """Kept from gputrace start on, and there is no stop."""
         def start_and_dump():
