@@ -13,17 +13,17 @@
 #include "trace/communication.h"
 
 #define FAR      ((int64_t)3 << 60) /* ns: no time of a clock; two may be subtracted */
-#define BESIDE   8                  /* so many more or fewer than the counts differ by are tried */
-#define MOST     256                /* places to either side */
-#define ENOUGH   2048               /* pairs that the whole is judged by */
-#define RUN      32                 /* pairs in a row that a place is judged by */
-#define RUNS     16                 /* of them are tried, as some have a loss */
-#define FEW      8                  /* pairs: too few to judge by */
-#define CLEARLY  3.0                /* times better than the next best place */
-#define SMOOTH   4                  /* a pair's part in where the next one is looked for */
-#define TOGETHER 1000000.0          /* ns: the ends of a collective scatter by less */
+#define BESIDE   8         /* places beyond the difference of the two counts that are tried */
+#define MOST     256       /* places to either side */
+#define ENOUGH   2048      /* pairs that the whole is judged by */
+#define RUN      32        /* pairs in a row that a place is judged by */
+#define RUNS     16        /* of them are tried, as some have a loss */
+#define FEW      8         /* pairs: too few to judge by */
+#define CLEARLY  3.0       /* times better than the next best place */
+#define SMOOTH   4         /* a pair's part in where the next one is looked for */
+#define TOGETHER 1000000.0 /* ns: the ends of a collective scatter by less */
 #define DRIFT    (3 * GT_CLOCK_LINE_DRIFT) /* two crystals, and a clock being set right */
-#define BROKEN   20 /* of so many pairs one may end before the other has begun */
+#define BROKEN   20 /* at most 1 of 20 pairs may end before its other member has begun */
 
 static uint64_t key_of(const struct gt_model *model, const struct gt_op *op)
 {

@@ -450,6 +450,7 @@ struct source {
 	bool has_base;
 	char *devices, *metadata, *segment;
 	struct gt_span device_list;
+	struct gt_clock_source clock;
 };
 
 static int read_source(struct source *source, const char *path, struct gt_merge_result *result)
@@ -464,6 +465,7 @@ static int read_source(struct source *source, const char *path, struct gt_merge_
 	source->has_base = reading.header.has_base;
 	source->base = reading.header.base_ns;
 	gt_header_span(&reading.header, "deviceProperties", &source->devices, &source->device_list);
+	gt_clock_source_header(&reading.header, &source->clock);
 	text = gt_header_find(&reading.header, "metadata");
 	source->metadata = text ? strdup(text) : NULL;
 	text = gt_header_find(&reading.header, "segment");
@@ -662,17 +664,21 @@ static int find_clocks(struct transform_merge *m, const struct source *sources, 
 		       bool force)
 {
 	size_t *firsts = calloc(count + 1, sizeof(*firsts)), processes = 0;
+	struct gt_clock_source *clocks = calloc(count + 1, sizeof(*clocks));
 	char **paths = calloc(count + 1, sizeof(*paths));
-	int rc = firsts && paths ? 0 : -ENOMEM;
+	int rc = firsts && clocks && paths ? 0 : -ENOMEM;
 
 	for (size_t i = 0; !rc && i < count; i++) {
 		paths[i] = (char *)sources[i].path;
-		if (!i || !gt_segments_are_of_one(sources[i - 1].path, sources[i].path))
-			firsts[processes++] = i;
+		if (i && gt_segments_are_of_one(sources[i - 1].path, sources[i].path))
+			continue;
+		clocks[processes] = sources[i].clock;
+		firsts[processes++] = i;
 	}
 	if (!rc) {
 		firsts[processes] = count;
-		rc = gt_merge_clocks_find(paths, firsts, processes, &m->clocks, &m->result->clocks);
+		rc = gt_merge_clocks_find(paths, firsts, clocks, processes, &m->clocks,
+					  &m->result->clocks);
 	}
 	if (!rc && m->result->clocks.unbounded && !force) {
 		rc = -EDOM;
@@ -683,6 +689,7 @@ static int find_clocks(struct transform_merge *m, const struct source *sources, 
 			 m->result->clocks.unbounded);
 	}
 	free(firsts);
+	free(clocks);
 	free(paths);
 	return rc;
 }

@@ -6,18 +6,6 @@
 
 #include <errno.h>
 #include <inttypes.h>
-#include <stdlib.h>
-
-#include "trace/file/header.h"
-
-static void take_header(const char *path, struct gt_clock_source *source)
-{
-	struct gt_reading reading;
-
-	gt_file_header_whole(path, &reading);
-	gt_clock_source_header(&reading.header, source);
-	gt_reading_fini(&reading);
-}
 
 /* A file of several processes was merged already: they stay as they are. What cannot be read is
  * said when it is copied. */
@@ -65,25 +53,23 @@ static struct gt_merge_clocks summary_of(const struct gt_clock_source *sources,
 	return sum;
 }
 
-int gt_merge_clocks_find(char *const *paths, const size_t *firsts, size_t count,
-			 struct gt_clocks *ret_clocks, struct gt_merge_clocks *ret_summary)
+int gt_merge_clocks_find(char *const *paths, const size_t *firsts, struct gt_clock_source *sources,
+			 size_t count, struct gt_clocks *ret_clocks,
+			 struct gt_merge_clocks *ret_summary)
 {
-	struct gt_clock_source *sources = calloc(count + 1, sizeof(*sources));
-	int rc = sources ? 0 : -ENOMEM;
+	bool is_one = are_of_one_machine(sources, count);
+	int rc = 0;
 
 	*ret_clocks = (struct gt_clocks){0};
 	*ret_summary = (struct gt_merge_clocks){0};
-	for (size_t i = 0; !rc && i < count; i++)
-		take_header(paths[firsts[i]], &sources[i]);
-	for (size_t i = 0; !rc && i < count && !are_of_one_machine(sources, count); i++)
+	for (size_t i = 0; !rc && !is_one && i < count; i++)
 		rc = take_collectives(&paths[firsts[i]], firsts[i + 1] - firsts[i], &sources[i]);
 	if (!rc)
 		rc = gt_clocks_find(sources, count, ret_clocks);
 	if (!rc)
 		*ret_summary = summary_of(sources, ret_clocks);
-	for (size_t i = 0; sources && i < count; i++)
+	for (size_t i = 0; i < count; i++)
 		gt_clock_source_fini(&sources[i]);
-	free(sources);
 	return rc;
 }
 

@@ -20,11 +20,13 @@ struct gt_merge_clocks {
 };
 
 /*
- * Relates @count processes: the files of each are @paths[firsts[i]] up to that of the next one
- * (firsts has count + 1 members). 0 or -ENOMEM; free with gt_clocks_fini in either case.
+ * Relates @count processes, of each of which @sources has what its header tells: the files of each
+ * are @paths[firsts[i]] up to that of the next one (firsts has count + 1 members). 0 or -ENOMEM;
+ * free with gt_clocks_fini in either case.
  */
-int gt_merge_clocks_find(char *const *paths, const size_t *firsts, size_t count,
-			 struct gt_clocks *ret_clocks, struct gt_merge_clocks *ret_summary);
+int gt_merge_clocks_find(char *const *paths, const size_t *firsts, struct gt_clock_source *sources,
+			 size_t count, struct gt_clocks *ret_clocks,
+			 struct gt_merge_clocks *ret_summary);
 
 /* The member "clocks" of a merged file (docs/FORMAT.md) and its end of line; nothing where all are
  * of one machine and stay as they are. */

@@ -38,7 +38,7 @@ static const struct gt_column kernel_columns[] = {
 
 #define COLUMNS(table) (sizeof(table) / sizeof((table)[0]))
 
-enum { TRANSFER, WAITED }; /* other[], and tag[] */
+enum { TRANSFER }; /* of other[] */
 enum { TAG_BYTES, TAG_RANKS, TAG_WAITED };
 
 /* Bytes on the busiest link for each of the message, by n ranks: nccl-tests' PERFORMANCE.md. */
@@ -143,19 +143,21 @@ int gt_ranks_collectives(const struct gt_ranks *ranks, struct gt_table *ret_tabl
 	return rc ? rc : gt_table_sort(ret_table, "waited");
 }
 
-enum { TAG_MODEL, TAG_SUM, TAG_MAX, TAG_SLOWEST, TAG_WITH };
+enum { TAG_MODEL, TAG_SUM, TAG_MAX, TAG_SLOWEST };
 
 /* A rank is through with this kernel. */
-static void close_rank(struct gt_group *group)
+static int close_rank(struct gt_group *group)
 {
 	if (!group->tag[TAG_MODEL])
-		return;
-	gt_dist_add(&group->value, group->tag[TAG_SUM]);
+		return 0;
+	if (!gt_dist_add(&group->value, group->tag[TAG_SUM]))
+		return -ENOMEM;
 	if (group->tag[TAG_SUM] > group->tag[TAG_MAX]) {
 		group->tag[TAG_MAX] = group->tag[TAG_SUM];
 		group->tag[TAG_SLOWEST] = group->tag[TAG_MODEL] - 1;
 	}
 	group->tag[TAG_SUM] = 0;
+	return 0;
 }
 
 static int add_kernels(const struct gt_ranks *ranks, size_t f, struct gt_groups *groups)
@@ -171,8 +173,8 @@ static int add_kernels(const struct gt_ranks *ranks, size_t f, struct gt_groups 
 		group = gt_groups_get(groups, gt_model_name(model, op->name));
 		if (!group)
 			return -ENOMEM;
-		if (group->tag[TAG_MODEL] != (int64_t)f + 1)
-			close_rank(group);
+		if (group->tag[TAG_MODEL] != (int64_t)f + 1 && close_rank(group))
+			return -ENOMEM;
 		group->tag[TAG_MODEL] = (int64_t)f + 1;
 		group->tag[TAG_SUM] += op->dur;
 	}
@@ -207,8 +209,9 @@ int gt_ranks_kernels(const struct gt_ranks *ranks, struct gt_table *ret_table)
 	for (size_t f = 0; !rc && f < ranks->job->count; f++)
 		rc = add_kernels(ranks, f, &groups);
 	for (size_t i = 0; !rc && i < groups.list.count; i++) {
-		close_rank(&groups.list.at[i]);
-		put_kernel(ranks, &groups, &groups.list.at[i], ret_table);
+		rc = close_rank(&groups.list.at[i]);
+		if (!rc)
+			put_kernel(ranks, &groups, &groups.list.at[i], ret_table);
 	}
 	gt_groups_fini(&groups);
 	return rc ? rc : gt_table_sort(ret_table, "excess");
