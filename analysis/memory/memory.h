@@ -84,7 +84,7 @@ int gt_memory_failed(const struct gt_memory *memory, const struct gt_job *job,
 /* How the segments of PyTorch's allocator are filled, at the peak of its blocks, where an
  * allocation failed and at the end. */
 int gt_memory_segments(const struct gt_memory *memory, struct gt_table *ret_table);
-/* @parts: into so many equal parts the time from the first to the last change is cut. */
+/* Memory in use over time, from the first to the last change, in @parts equal intervals. */
 int gt_memory_timeline(const struct gt_memory *memory, size_t parts, struct gt_table *ret_table);
 
 /* Memory in use over time by the places that hold most of it, as one SVG file. 0 or -ENOMEM. */

@@ -56,8 +56,8 @@ static bool holds(const char *list, const char *word)
 	return false;
 }
 
-/* --memory: also the library that stands in front of PyTorch's allocator, which lies beside the
- * tracer's. Empty: not that. */
+/* --memory: also the library that interposes PyTorch's allocator, from the folder of the tracer's.
+ * Empty: none. */
 static void find_torch(const char *library, const struct gt_config *config, char *out, size_t size)
 {
 	const char *slash = strrchr(library, '/');

@@ -16,7 +16,7 @@
 
 #include "core/guest/memory.h"
 
-/* A shadow may end so many ns after its last slice. */
+/* ns by which a shadow may end after its last slice. */
 #define GT_ROW_SLACK 64u
 
 struct gt_row;

@@ -78,7 +78,7 @@ static void pass(const struct fitting *f, const struct fitting_places *in, uint3
 	}
 }
 
-/* The part is gone: nothing stands for it, or "...", unless that stands there already. */
+/* Skips a part: it is replaced by nothing, or by "..." unless one is there already. */
 static void without(const struct fitting *f, const struct fitting_places *in,
 		    const struct gt_name_part *part, uint32_t from, bool adjoins,
 		    struct fitting_places *out)
