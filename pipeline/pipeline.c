@@ -28,6 +28,7 @@ extern const struct gt_collector gt_nvtx_collector;
 extern const struct gt_collector gt_samples_collector;
 extern const struct gt_collector gt_cost_collector;
 extern const struct gt_collector gt_holdings_collector;
+extern const struct gt_collector gt_libraries_collector;
 
 void gt_pipeline_link(struct gt_pipeline *p)
 {
@@ -235,6 +236,7 @@ static void make_collectors(struct gt_pipeline *p)
 		{.collector = &gt_samples_collector, .part = &p->samples},
 		{.collector = &gt_cost_collector, .part = &p->cost},
 		{.collector = &gt_holdings_collector, .part = &p->holdings},
+		{.collector = &gt_libraries_collector, .part = &p->config},
 	};
 
 	_Static_assert(sizeof(rows) / sizeof(rows[0]) <= GT_COLLECTORS_MAX, "GT_COLLECTORS_MAX");

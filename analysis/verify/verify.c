@@ -50,12 +50,19 @@ static const struct {
 	const char *cat;
 	enum gt_verify_role role;
 } roles[] = {
-	{"cuda_runtime", GT_VERIFY_CALL},     {"cuda_driver", GT_VERIFY_CALL},
-	{"kernel", GT_VERIFY_KERNEL},         {"gpu_memcpy", GT_VERIFY_COPY},
-	{"gpu_memset", GT_VERIFY_SET},        {"gpu_graph", GT_VERIFY_GRAPH},
-	{"cuda_sync", GT_VERIFY_SYNC},        {"overhead", GT_VERIFY_OVERHEAD},
-	{"user_annotation", GT_VERIFY_RANGE}, {"call_stack", GT_VERIFY_FRAME},
-	{"cpu_op", GT_VERIFY_RANGE},          {"gpu_user_annotation", GT_VERIFY_SHADOW},
+	{"cuda_runtime", GT_VERIFY_CALL},
+	{"cuda_driver", GT_VERIFY_CALL},
+	{"kernel", GT_VERIFY_KERNEL},
+	{"gpu_memcpy", GT_VERIFY_COPY},
+	{"gpu_memset", GT_VERIFY_SET},
+	{"gpu_graph", GT_VERIFY_GRAPH},
+	{"cuda_sync", GT_VERIFY_SYNC},
+	{"overhead", GT_VERIFY_OVERHEAD},
+	{"user_annotation", GT_VERIFY_RANGE},
+	{"library", GT_VERIFY_RANGE},
+	{"call_stack", GT_VERIFY_FRAME},
+	{"cpu_op", GT_VERIFY_RANGE},
+	{"gpu_user_annotation", GT_VERIFY_SHADOW},
 };
 
 static enum gt_verify_role role_of(const struct gt_span *cat)

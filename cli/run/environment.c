@@ -12,6 +12,7 @@
 #include "cli/run/link.h"
 #include "cli/run/load.h"
 #include "cli/run/say.h"
+#include "core/schema/library_sink.h"
 #include "core/schema/tensor_sink.h"
 #include "core/window/capture_range.h"
 
@@ -56,33 +57,53 @@ static bool holds(const char *list, const char *word)
 	return false;
 }
 
-/* --memory: also the library that interposes PyTorch's allocator, from the folder of the tracer's.
- * Empty: none. */
-static void find_torch(const char *library, const struct gt_config *config, char *out, size_t size)
+/* A library that interposes what an option is about, in the folder of the tracer's. */
+struct helper {
+	const char *name, *what;
+};
+
+static const struct helper torch = {GT_TENSOR_LIBRARY, "PyTorch's allocator is"};
+static const struct helper libraries = {GT_LIBRARY_LIBRARY, "calls of libraries are"};
+
+/* Adds ":PATH" of a helper that is @wanted to @list. */
+static void add_helper(const char *library, const struct helper *helper, bool wanted, char *list,
+		       size_t size)
 {
 	const char *slash = strrchr(library, '/');
+	size_t used = strlen(list);
+	char *path = list + used + 1;
 
-	*out = 0;
-	if (!gt_config_bool(config, GT_CONFIG_MEMORY) || !slash)
+	if (!wanted || !slash)
 		return;
-	snprintf(out, size, "%.*s/" GT_TENSOR_LIBRARY, (int)(slash - library), library);
-	if (!access(out, R_OK) && !strpbrk(out, ": \t\n"))
+	snprintf(list + used, size - used, ":%.*s/%s", (int)(slash - library), library,
+		 helper->name);
+	if (!access(path, R_OK) && !strpbrk(path, ": \t\n"))
 		return;
-	gt_say("%s cannot be preloaded: PyTorch's allocator is not recorded", out);
-	*out = 0;
+	gt_say("%s cannot be preloaded: %s not recorded", path, helper->what);
+	list[used] = 0;
 }
 
-static void plan_preload(const char *path, const char *torch, const struct gt_target *target,
+/* Those that the options want. */
+static void find_helpers(const char *library, const struct gt_config *config, char *list,
+			 size_t size)
+{
+	*list = 0;
+	add_helper(library, &torch, gt_config_bool(config, GT_CONFIG_MEMORY), list, size);
+	add_helper(library, &libraries,
+		   strcmp(gt_config_text(config, GT_CONFIG_LIBRARIES), "off") != 0, list, size);
+}
+
+static void plan_preload(const char *path, const char *helpers, const struct gt_target *target,
 			 struct gt_environment *environment)
 {
 	const char *others = get("LD_PRELOAD");
-	char both[2 * PATH_MAX + 2];
+	char all[4 * PATH_MAX];
 
 	if (target->is_musl || target->is_foreign || (target->has_sanitizer && !others))
 		return;
-	snprintf(both, sizeof(both), "%s%s%s", path, *torch ? ":" : "", torch);
+	snprintf(all, sizeof(all), "%s%s", path, helpers);
 	if (!others || !holds(others, path))
-		add(environment, "LD_PRELOAD", others, both);
+		add(environment, "LD_PRELOAD", others, all);
 }
 
 /* True when CUDA_INJECTION64_PATH is ours. */
@@ -153,13 +174,13 @@ void gt_environment_plan(const struct gt_run_parts *parts, const struct gt_confi
 			 const struct gt_target *target, struct gt_environment *ret_environment)
 {
 	const char *path = find_library(parts->library);
-	char torch[PATH_MAX];
+	char helpers[3 * PATH_MAX];
 
 	*ret_environment = (struct gt_environment){.is_traced = path != NULL};
 	if (!path)
 		return;
-	find_torch(parts->library, config, torch, sizeof(torch));
-	plan_preload(path, torch, target, ret_environment);
+	find_helpers(parts->library, config, helpers, sizeof(helpers));
+	plan_preload(path, helpers, target, ret_environment);
 	if (plan_injection(path, config, ret_environment))
 		plan_nvtx(path, config, ret_environment);
 	plan_python(parts->modules, config, ret_environment);

@@ -13,6 +13,7 @@
 #include "collectors/nvtx/nvtx.h"
 #include "collectors/nvtx/record.h"
 #include "collectors/nvtx/registry.h"
+#include "core/schema/library_call.h"
 
 /* One entry of a function table: @function handles slot @id. */
 struct gt_nvtx_slot {
@@ -47,6 +48,7 @@ struct gt_nvtx_call {
 	const char *text; /* NULL: none */
 	uint16_t text_length;
 	bool cut;
+	const struct gt_library_call *library; /* in place of name and payload, or NULL */
 	const nvtxPayloadData_t *payloads;
 	size_t payload_count;
 };

@@ -31,7 +31,8 @@ enum gt_nvtx_value {
 	GT_NVTX_NO_VALUE,
 	GT_NVTX_UNSIGNED,
 	GT_NVTX_SIGNED,
-	GT_NVTX_REAL, /* the bits of a double */
+	GT_NVTX_REAL,    /* the bits of a double */
+	GT_NVTX_LIBRARY, /* none: the payload is a struct gt_library_call (library.h) */
 };
 
 /* A ring record of NVTX; text follows it. */

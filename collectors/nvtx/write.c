@@ -83,10 +83,22 @@ static void fill(struct gt_nvtx_record *record, const struct gt_nvtx_call *call,
 	};
 }
 
+/* What stands behind the text, of at most @room bytes. Returns its length. */
+static size_t put_payload(const struct gt_nvtx_call *call, char *out, size_t room)
+{
+	if (!call->library)
+		return gt_nvtx_payload_copy(call->domain, call->payloads, call->payload_count, out,
+					    room);
+	memcpy(out, call->library, sizeof(*call->library));
+	return sizeof(*call->library);
+}
+
 static bool write_into(struct gt_thread *thread, const struct gt_nvtx_call *call)
 {
 	uint32_t offset = gt_nvtx_payload_offset(call->text_length);
-	size_t room = call->payload_count ? GT_NVTX_PAYLOAD_MAX : 0;
+	size_t room = call->library         ? sizeof(*call->library)
+		      : call->payload_count ? GT_NVTX_PAYLOAD_MAX
+					    : 0;
 	struct gt_nvtx_record *record;
 
 	if (gt_call_is_open(thread, (uintptr_t)__builtin_frame_address(0)))
@@ -98,9 +110,7 @@ static bool write_into(struct gt_thread *thread, const struct gt_nvtx_call *call
 	if (call->text_length)
 		memcpy(record->data, call->text, call->text_length);
 	if (room)
-		record->payload_length = (uint16_t)gt_nvtx_payload_copy(
-			call->domain, call->payloads, call->payload_count, record->data + offset,
-			room);
+		record->payload_length = (uint16_t)put_payload(call, record->data + offset, room);
 	gt_ring_commit(&thread->ring, &record->head,
 		       __builtin_offsetof(struct gt_nvtx_record, data) + offset +
 			       record->payload_length,

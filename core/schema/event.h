@@ -14,6 +14,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "core/schema/library_call.h"
+
 struct gt_string;
 struct gt_stack_frame;
 struct gt_stack;
@@ -59,6 +61,7 @@ struct gt_launch {
 	const struct gt_string *nvtx; /* innermost range open at the call, or NULL */
 	uint64_t range;               /* that range's id, 0: none */
 	uint64_t op;                  /* id of the innermost framework operator, 0: none */
+	uint64_t library;             /* number of the collectives of --libraries, 0: none */
 	const struct gt_stack
 		*forward; /* of the forward operator, when op runs backward; or NULL */
 };
@@ -147,6 +150,7 @@ struct gt_kernel_event {
 	uint16_t limit_blocks, limit_warps, limit_registers, limit_shared;
 	/* Where the graph node was captured or added. */
 	const struct gt_stack *created;
+	struct gt_library_call library; /* --libraries: the collectives that it does */
 };
 
 /* Kind of memory, as CUPTI_ACTIVITY_MEMORY_KIND_*. */
@@ -245,6 +249,8 @@ struct gt_range_event { /* RANGE and MARK */
 	uint64_t sequence;            /* links a forward operator to its backward */
 	const struct gt_string *dims; /* shapes of the operator's inputs as JSON, or NULL */
 	char payload[96];             /* text of the program's payload; "": none */
+	bool is_library;              /* a call of a library, --libraries: */
+	struct gt_library_call library;
 };
 
 /* A function that is in the stacks of consecutive calls of a thread. */

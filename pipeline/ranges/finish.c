@@ -13,6 +13,8 @@ void gt_range_finish(struct gt_ranges *ranges, struct gt_range *range, uint64_t 
 	range->event.unfinished = unfinished;
 	event.end = end > range->start ? end : range->start;
 	event.range = range->event;
+	if (range->event.is_library)
+		event.range.id = 0; /* nothing refers to it */
 	if (!range->left_out)
 		gt_outlet_event(ranges->outlet, &event);
 	gt_range_steps_end(&ranges->steps, range);

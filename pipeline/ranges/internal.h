@@ -49,6 +49,20 @@ struct gt_range {
 	bool has_work;       /* something that starts GPU work was called inside */
 	bool settled;        /* its shadows are out */
 	bool left_out;       /* by a filter: only its place among the others counts */
+	uint64_t library;    /* number of what the call of a library launches, 0: nothing */
+};
+
+/* Communicators in one group of NCCL calls that are kept apart. */
+#define GT_RANGE_GROUP     16u
+
+/* What calls of libraries launched: so many of the newest ones. */
+#define GT_RANGE_LIBRARIES (1u << 15)
+
+/* What one of them launched. */
+struct gt_range_library {
+	uint64_t number; /* from 1 */
+	uint32_t count;  /* this one and those behind it were launched together */
+	struct gt_library_call call;
 };
 
 /* The ranges of one thread. */
@@ -56,6 +70,8 @@ struct gt_range_thread {
 	struct gt_range_thread *next; /* in its bucket */
 	struct gt_range *open;        /* innermost first */
 	uint32_t tid;
+	uint32_t group_count; /* what waits for ncclGroupEnd, by communicator */
+	struct gt_library_call group[GT_RANGE_GROUP];
 };
 
 /* An END whose START lies in a ring that has not been read yet. */
@@ -100,6 +116,8 @@ struct gt_ranges {
 	struct gt_range_steps steps;
 	bool operators; /* of PyTorch are reported by their names */
 	struct gt_range_forward forwards[GT_RANGE_FORWARDS]; /* by sequence modulo their number */
+	uint64_t last_library;
+	struct gt_range_library libraries[GT_RANGE_LIBRARIES]; /* by number modulo the size */
 };
 
 /* ---- ranges.c ---- */
@@ -140,6 +158,15 @@ void gt_range_drop_reference(struct gt_ranges *ranges, struct gt_range *range);
 
 /* Settles the oldest closed ranges without waiting for their work: others need the room. */
 void gt_range_settle_oldest(struct gt_ranges *ranges);
+
+/* ---- library.c ---- */
+
+/* A call of a library begins on @tid. Returns the number of what it launches, 0: nothing. */
+uint64_t gt_range_library_begin(struct gt_ranges *ranges, uint32_t tid,
+				const struct gt_library_call *call);
+
+/* Sets what @event, a kernel of the launch, does for it. */
+void gt_range_library_kernel(const struct gt_ranges *ranges, struct gt_event *event);
 
 /* ---- finish.c ---- */
 

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "collectors/nvtx/early.h"
+#include "collectors/nvtx/library.h"
 #include "collectors/nvtx/payload.h"
 #include "collectors/nvtx/record.h"
 #include "collectors/nvtx/registry.h"
@@ -192,17 +193,35 @@ static void filter(struct gt_ranges *ranges, struct gt_range *range)
 	ranges->open_count -= range->left_out;
 }
 
+/* No step, and no filter of NVTX ranges concerns it. */
+static void describe_library(struct gt_ranges *ranges, struct gt_range *range,
+			     const struct gt_library_call *call)
+{
+	const char *name = gt_library_function(call->function);
+
+	range->event.is_library = true;
+	range->event.library = *call;
+	range->event.name = range->label =
+		gt_intern_cstr(ranges->strings, name ? name : "(unknown function)");
+	range->library = gt_range_library_begin(ranges, range->tid, call);
+}
+
 static struct gt_range *begin(struct gt_ranges *ranges, const struct gt_nvtx_record *record)
 {
 	struct gt_range *range = gt_range_open(ranges, record->tid, time_of(ranges, record->time));
+	const struct gt_library_call *library = gt_nvtx_library(record);
 
 	if (!range)
 		return NULL;
+	range->domain = record->domain;
+	range->key = record->id;
+	if (library) {
+		describe_library(ranges, range, library);
+		return range;
+	}
 	if (!describe_operator(ranges, record, &range->event))
 		describe(ranges, record, &range->event);
 	range->label = label_of(ranges, range->event.domain, range->event.name);
-	range->domain = record->domain;
-	range->key = record->id;
 	range->started = record->head.flags == GT_NVTX_START;
 	if (!gt_range_steps_begin(&ranges->steps, range))
 		filter(ranges, range);
@@ -239,8 +258,12 @@ static void end_range(struct gt_ranges *ranges, struct gt_range *range,
 {
 	struct gt_nvtx_decoded decoded;
 
-	decode(record, &decoded);
-	add_payload(&range->event, record, &decoded);
+	if (range->event.is_library) {
+		range->event.library.result = (int32_t)record->value;
+	} else {
+		decode(record, &decoded);
+		add_payload(&range->event, record, &decoded);
+	}
 	gt_range_finish(ranges, range, time_of(ranges, record->time), false);
 }
 

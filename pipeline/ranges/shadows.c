@@ -40,6 +40,8 @@ static void find_operator(struct gt_ranges *ranges, struct gt_range *range,
 	for (uint32_t i = 0; range && i < GT_RANGE_CHAIN_MAX; i++) {
 		if (range->event.is_operator && !range->left_out && !launch->op)
 			launch->op = range->event.id;
+		if (!launch->library)
+			launch->library = range->library;
 		if (range->event.has_sequence && !numbered)
 			numbered = &range->event;
 		backward |= range->event.is_backward;
@@ -52,7 +54,7 @@ static void find_operator(struct gt_ranges *ranges, struct gt_range *range,
 /* Operations are shown inside it, and it on their streams. */
 static bool is_shown(const struct gt_range *range)
 {
-	return !range->event.is_operator && !range->left_out;
+	return !range->event.is_operator && !range->event.is_library && !range->left_out;
 }
 
 static void expect_work(struct gt_range *range, bool will_be_reported)
@@ -148,6 +150,8 @@ void gt_ranges_operation(struct gt_ranges *ranges, struct gt_event *event)
 	struct gt_range *range;
 	bool innermost = true;
 
+	if (event->kind == GT_EVENT_KERNEL && event->launch.library)
+		gt_range_library_kernel(ranges, event);
 	if (!event->launch.range || event->kind == GT_EVENT_SYNC)
 		return;
 	range = gt_range_find(ranges, event->launch.range);

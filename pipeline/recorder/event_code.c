@@ -40,7 +40,7 @@ struct field {
 #define NAME(member)   FIELD(member, FIELD_NAME)
 #define STACK(member)  FIELD(member, FIELD_STACK)
 #define TEXT(member)   FIELD(member, FIELD_TEXT)
-/* 8 characters of an array */
+/* 8 bytes of an array, or of a struct without pointers */
 #define WORD(member, at)                                                                           \
 	{                                                                                          \
 		offsetof(struct gt_event, member) + 8 * (at), 8, FIELD_NUMBER, 0                   \
@@ -112,6 +112,14 @@ static const struct field kernel[] = {
 	NUMBER(kernel.limit_registers),
 	NUMBER(kernel.limit_shared),
 	STRING(kernel.mangled),
+	WORD(kernel.library, 0),
+	WORD(kernel.library, 1),
+	WORD(kernel.library, 2),
+	WORD(kernel.library, 3),
+	WORD(kernel.library, 4),
+	WORD(kernel.library, 5),
+	WORD(kernel.library, 6),
+	WORD(kernel.library, 7),
 };
 
 #define MEMORY                                                                                     \
@@ -179,7 +187,18 @@ static const struct field range[] = {
 	WORD(range.payload, 9),
 	WORD(range.payload, 10),
 	WORD(range.payload, 11),
+	FLAG(range.is_library),
+	WORD(range.library, 0),
+	WORD(range.library, 1),
+	WORD(range.library, 2),
+	WORD(range.library, 3),
+	WORD(range.library, 4),
+	WORD(range.library, 5),
+	WORD(range.library, 6),
+	WORD(range.library, 7),
 };
+
+_Static_assert(sizeof(struct gt_library_call) == 64, "WORDs of it");
 
 static const struct field frame[] = {
 	HOST,

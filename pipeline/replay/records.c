@@ -13,6 +13,7 @@
 #include "collectors/call/records.h"
 #include "collectors/call/tensor.h"
 #include "collectors/cupti/replay.h"
+#include "collectors/nvtx/library.h"
 #include "collectors/nvtx/record.h"
 #include "collectors/nvtx/registry.h"
 #include "core/guest/memory.h"
@@ -121,13 +122,24 @@ static bool range_is_whole(const struct gt_nvtx_record *range)
 	       is_reported[range->head.flags];
 }
 
+/* The call of a library is all that its record says. */
+static uint32_t library_bytes(const struct gt_nvtx_record *range)
+{
+	const struct gt_library_call *call = gt_nvtx_library(range);
+	uint64_t end = RANGE_HEAD + gt_nvtx_payload_offset(range->text_length) + sizeof(*call);
+
+	return call && range->head.size >= end ? sizeof(*call) : 0;
+}
+
 /* Registered names, domains and the schemas of payloads are gone with the memory of the process. */
 static void take_range_record(struct gt_replay_records *r, const struct gt_ring_record *record)
 {
 	static const char unknown[] = "(name not recovered)";
 	const struct gt_nvtx_record *range = (const void *)record;
-	_Alignas(8) static char copy[sizeof(*range) + GT_NVTX_NAME_MAX];
+	_Alignas(8) static char
+		copy[sizeof(*range) + GT_NVTX_NAME_MAX + sizeof(struct gt_library_call) + 8];
 	struct gt_nvtx_record *mine = (void *)copy;
+	uint32_t library;
 
 	if (!range_is_whole(range)) {
 		r->ranges_lost++;
@@ -135,7 +147,10 @@ static void take_range_record(struct gt_replay_records *r, const struct gt_ring_
 	}
 	memcpy(copy, record, RANGE_HEAD + range->text_length);
 	mine->cut = gt_spool_bool(&range->cut);
-	mine->payload_length = 0;
+	library = library_bytes(range);
+	memcpy(mine->data + gt_nvtx_payload_offset(range->text_length),
+	       range->data + gt_nvtx_payload_offset(range->text_length), library);
+	mine->payload_length = (uint16_t)library;
 	if (mine->string) {
 		mine->string = 0;
 		mine->text_length = sizeof(unknown) - 1;

@@ -61,3 +61,27 @@ struct gt_tensor_event gt_tensor_args(const struct gt_span *args)
 	tensor.device_type = (int32_t)whole(args, "Device Type");
 	return tensor;
 }
+
+static void take_library_arg(struct gt_library_call *call, enum gt_library_arg arg,
+			     const struct gt_span *value)
+{
+	int64_t number;
+
+	if (value->kind == GT_SPAN_STRING)
+		gt_library_set_text(call, arg, value->text, value->len);
+	else if (gt_span_int(value, &number))
+		gt_library_set_number(call, arg, (uint64_t)number);
+}
+
+struct gt_library_call gt_library_args(const struct gt_span *args, enum gt_nccl_function function)
+{
+	struct gt_library_call call = {.function = (uint8_t)function};
+	struct gt_span value;
+
+	if (args->kind != GT_SPAN_OBJECT)
+		return call;
+	for (unsigned int arg = 0; arg < GT_LIBRARY_ARG_COUNT_; arg++)
+		if (gt_span_member(args, gt_library_arg_name(arg), &value))
+			take_library_arg(&call, (enum gt_library_arg)arg, &value);
+	return call;
+}

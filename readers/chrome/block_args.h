@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What a call did with memory, from its arguments (run --memory). Pure, any thread.
+ * What a call did with memory (run --memory), or with other ranks (--libraries), from its
+ * arguments. Pure, any thread.
  */
 #ifndef GT_READERS_CHROME_BLOCK_ARGS_H
 #define GT_READERS_CHROME_BLOCK_ARGS_H
@@ -13,5 +14,9 @@ struct gt_block gt_block_args(const struct gt_span *args);
 
 /* The block of PyTorch's allocator in the object @args of a "[memory]" instant. */
 struct gt_tensor_event gt_tensor_args(const struct gt_span *args);
+
+/* A call of a library, or the collectives of a kernel, in the object @args; @function: of the call,
+ * 0: not known. */
+struct gt_library_call gt_library_args(const struct gt_span *args, enum gt_nccl_function function);
 
 #endif

@@ -175,6 +175,9 @@ static void make_kernel(struct gt_events_json *json, const struct gt_trace_event
 		.theoretical_occupancy_percent = (uint32_t)number(json, "theoretical occupancy %"),
 		.created = gt_events_json_stack(json, "created stack", "created frames",
 						"created modules")};
+	if (has(json, "Group size") &&
+	    (has(json, "Collective name") || has(json, "fused operations")))
+		kernel->library = gt_library_args(&r->args, GT_NCCL_NONE);
 	triple(json, "grid", kernel->grid);
 	triple(json, "block", kernel->block);
 	triple(json, "cluster", kernel->cluster);
@@ -318,11 +321,15 @@ static int give_range(struct gt_events_json *json, const struct gt_trace_event *
 					       .id = number(json, "External id"),
 					       .unfinished = has(json, "unfinished"),
 					       .is_operator = is_named(&r->cat, "cpu_op"),
+					       .is_library = is_named(&r->cat, "library"),
 					       .has_sequence = has(json, "Sequence number"),
 					       .sequence = number(json, "Sequence number"),
 					       .dims = raw(json, "Input Dims"),
 					       .on_gpu = on_gpu,
 					       .detached = !on_gpu && row};
+	if (event->range.is_library)
+		event->range.library = gt_library_args(
+			&r->args, gt_library_find_function(r->name.text, r->name.len));
 	if (color)
 		sscanf(color->text, "0x%x", &event->range.color);
 	if (payload)
@@ -535,7 +542,7 @@ static int take_slice(struct gt_events_json *json, const struct gt_trace_event *
 		return give_gpu(json, r, GT_EVENT_GRAPH, event);
 	if (is_named(cat, "cuda_sync"))
 		return give_gpu(json, r, GT_EVENT_SYNC, event);
-	if (is_named(cat, "user_annotation") || is_named(cat, "cpu_op"))
+	if (is_named(cat, "user_annotation") || is_named(cat, "cpu_op") || is_named(cat, "library"))
 		return give_range(json, r, GT_EVENT_RANGE, false, event);
 	if (is_named(cat, "gpu_user_annotation"))
 		return give_range(json, r, GT_EVENT_RANGE, true, event);

@@ -79,6 +79,8 @@ static void make_kernel(struct gt_pftrace *pf, const struct stage *stage, struct
 		kernel->queued = event->start - args->value[GT_PF_ARG_QUEUED];
 	if (has(args, GT_PF_ARG_SUBMITTED))
 		kernel->submitted = event->start - args->value[GT_PF_ARG_SUBMITTED];
+	if (has(args, GT_PF_ARG_COLLECTIVE) && args->text)
+		gt_library_parse(args->text->text, args->text->length, &kernel->library);
 }
 
 static void make_memory(struct gt_pftrace *pf, const struct stage *stage, struct gt_event *event)

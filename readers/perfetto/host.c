@@ -318,6 +318,7 @@ static void make_range(const struct track_event *e, struct gt_event *event)
 {
 	const struct note *notes = e->notes;
 	const struct gt_string *payload = notes[GT_PF_ANNOTATION_PAYLOAD].text;
+	const struct gt_string *collective = notes[GT_PF_ANNOTATION_COLLECTIVE].text;
 
 	event->kind = e->type == GT_PF_TYPE_INSTANT ? GT_EVENT_MARK : GT_EVENT_RANGE;
 	event->range = (struct gt_range_event){
@@ -329,11 +330,17 @@ static void make_range(const struct track_event *e, struct gt_event *event)
 		.unfinished = notes[GT_PF_ANNOTATION_UNFINISHED].number != 0,
 		.detached = notes[GT_PF_ANNOTATION_DETACHED].number != 0,
 		.is_operator = e->category == GT_PF_CATEGORY_OPERATOR,
+		.is_library = e->category == GT_PF_CATEGORY_LIBRARY,
 		.has_sequence = notes[GT_PF_ANNOTATION_SEQUENCE].given,
 		.sequence = notes[GT_PF_ANNOTATION_SEQUENCE].number,
 		.dims = notes[GT_PF_ANNOTATION_DIMS].text};
 	if (payload)
 		snprintf(event->range.payload, sizeof(event->range.payload), "%s", payload->text);
+	if (event->range.is_library && e->name)
+		event->range.library.function =
+			gt_library_find_function(e->name->text, e->name->length);
+	if (event->range.is_library && collective)
+		gt_library_parse(collective->text, collective->length, &event->range.library);
 }
 
 static void make_note(const struct track_event *e, struct gt_event *event)
@@ -377,6 +384,7 @@ static bool make_slice(struct gt_pftrace *pf, const struct track_event *e, struc
 		return true;
 	case GT_PF_CATEGORY_ANNOTATION:
 	case GT_PF_CATEGORY_OPERATOR:
+	case GT_PF_CATEGORY_LIBRARY:
 		make_range(e, event);
 		return true;
 	case GT_PF_CATEGORY_STACK:

@@ -245,6 +245,9 @@ struct sim_table {
 	uint64_t (*node_id)(CUgraphNode node);
 	/* For dumps of what exists: calls back with CONTEXT_CREATED and STREAM_CREATED. */
 	void (*walk)(void (*visit)(const struct sim_resource *what));
+	/* The calling thread's next kernel ends when @end says so, which a thread of the driver
+	 * calls and which may wait; NULL: as others. True: the one before has not been launched. */
+	bool (*meet)(uint64_t (*end)(void *data, uint64_t start), void *data);
 };
 
 #endif

@@ -69,6 +69,7 @@ MAY_INCLUDE = {
                                                   "pipeline/recorder", "pipeline/sources", "pipeline/spool"},
     "pipeline": GUEST_CORE | COLLECTORS | PIPELINE | {"writers"},
     "preload": GUEST_CORE | COLLECTORS | PIPELINE | {"pipeline"},
+    "preload/libraries": GUEST_CORE,
     "preload/torch": GUEST_CORE,
     "readers": GUEST_CORE,
     "readers/chrome": GUEST_CORE | {"readers"},

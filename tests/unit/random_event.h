@@ -41,6 +41,34 @@ static const struct gt_string *mangled_of(struct trace *t, const struct gt_strin
 	return trace_string(t, text);
 }
 
+/* A call of NCCL, or what a kernel does for one: what all forms keep of it. */
+static struct gt_library_call any_library(bool of_kernel)
+{
+	struct gt_library_call call = {
+		.function = (uint8_t)(any(2) ? GT_NCCL_ALL_REDUCE : GT_NCCL_SEND),
+		.operations = 1,
+		.communicator = 0xfedcba9876543210u + any(3),
+		.ranks = 2 + any(1000),
+		.rank = 1 + any(2),
+		.in = any(2) * 4096,
+		.out = 1ull << any(50),
+		.dtype = (uint8_t)(1 + any(12)),
+		.reduction = (uint8_t)any(7)};
+
+	if (call.function == GT_NCCL_SEND)
+		call.peer = 1 + any(2);
+	else
+		call.sequence = 1 + any(100000);
+	if (of_kernel && any(3) == 0) {
+		call.operations = 2 + any(3);
+		call.function = GT_NCCL_NONE;
+		call.peer = 0;
+	}
+	if (!of_kernel)
+		call.result = (int32_t)any(3);
+	return call;
+}
+
 static void fill_kernel(struct trace *t, struct gt_event *e)
 {
 	e->kernel = (struct gt_kernel_event){.name = any_name(t),
@@ -65,6 +93,8 @@ static void fill_kernel(struct trace *t, struct gt_event *e)
 					     .resident_blocks = (uint16_t)any(33),
 					     .limit_registers = (uint16_t)any(33),
 					     .created = any(3) ? NULL : stacks[2]};
+	if (any(4) == 0)
+		e->kernel.library = any_library(true);
 	if (any(2))
 		e->kernel.mangled = mangled_of(t, e->kernel.name);
 	if (any(2))
@@ -132,6 +162,12 @@ static void fill_range(struct trace *t, struct gt_event *e)
 		e->range.has_sequence = any(2);
 		e->range.sequence = e->range.has_sequence ? any(50) : 0;
 		e->range.dims = any(2) ? trace_string(t, "[[64, 64], []]") : NULL;
+	}
+	e->range.is_library = e->kind == GT_EVENT_RANGE && !e->range.on_gpu &&
+			      !e->range.is_operator && any(3) == 0;
+	if (e->range.is_library) {
+		e->range.library = any_library(false);
+		e->range.name = trace_string(t, gt_library_function(e->range.library.function));
 	}
 	e->stack = !e->range.on_gpu && any(3) == 0 ? stacks[any(2)] : NULL;
 }

@@ -131,5 +131,6 @@ int64_t gt_build_message(const struct gt_trace_event *record);
 /* The comm of a collective's kernel: its group by name and members, as names repeat between jobs'
  * dimensions. */
 uint8_t gt_build_group(struct gt_model *model, const struct gt_trace_event *record);
+uint8_t gt_build_group_of(struct gt_model *model, const char *name, const char *ranks);
 
 #endif

@@ -53,17 +53,25 @@ uint8_t gt_build_group(struct gt_model *model, const struct gt_trace_event *reco
 {
 	struct gt_span name = record->arg[GT_ARG_COLLECTIVE_GROUP];
 	struct gt_span ranks = record->arg[GT_ARG_COLLECTIVE_RANKS];
-	char text[2048];
-	uint32_t group;
-	int n;
+	char name_text[513], ranks_text[1025];
 
 	if (!gt_record_has(record, GT_ARG_COLLECTIVE_GROUP))
 		return 1;
 	if (!gt_record_has(record, GT_ARG_COLLECTIVE_RANKS))
 		ranks.len = 0;
-	n = snprintf(text, sizeof(text), "%.*s %.*s", (int)(name.len < 512 ? name.len : 512),
-		     name.text, (int)(ranks.len < 1024 ? ranks.len : 1024), ranks.text);
-	group = gt_names_put(&model->names, text, (size_t)n);
+	snprintf(name_text, sizeof(name_text), "%.*s", (int)(name.len < 512 ? name.len : 512),
+		 name.text);
+	snprintf(ranks_text, sizeof(ranks_text), "%.*s", (int)(ranks.len < 1024 ? ranks.len : 1024),
+		 ranks.text);
+	return gt_build_group_of(model, name_text, ranks_text);
+}
+
+uint8_t gt_build_group_of(struct gt_model *model, const char *name, const char *ranks)
+{
+	char text[2048];
+	int n = snprintf(text, sizeof(text), "%s %s", name, ranks);
+	uint32_t group = gt_names_put(&model->names, text, (size_t)n);
+
 	for (size_t i = 0; i < model->groups.count; i++)
 		if (model->groups.at[i] == group)
 			return (uint8_t)(i + GT_COMM_GROUPS);

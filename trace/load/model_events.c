@@ -253,6 +253,19 @@ static int64_t bytes_of(struct model_events *e, const struct gt_event *event)
 				GT_BUILD_LARGEST_COPY, GT_NO_BYTES, &e->model->odd.no_bytes);
 }
 
+static void take_collective(struct gt_model *model, const struct gt_library_call *call,
+			    struct gt_op *op)
+{
+	char text[24];
+
+	if (!call->operations)
+		return;
+	if (gt_library_bytes(call) <= GT_BUILD_LARGEST_COPY)
+		op->bytes = (int64_t)gt_library_bytes(call);
+	snprintf(text, sizeof(text), "0x%016" PRIx64, call->communicator);
+	op->comm = call->communicator ? gt_build_group_of(model, text, "") : 1;
+}
+
 static int take_op(struct model_events *e, const struct gt_event *event,
 		   const struct span_of_time *time)
 {
@@ -278,6 +291,8 @@ static int take_op(struct model_events *e, const struct gt_event *event,
 
 	if (event->launch.nvtx)
 		op.nvtx = name_of(e, event->launch.nvtx);
+	if (event->kind == GT_EVENT_KERNEL)
+		take_collective(model, &event->kernel.library, &op);
 	if (event->kind == GT_EVENT_KERNEL && event->kernel.mangled &&
 	    gt_build_mangled(model, op.name, name_of(e, event->kernel.mangled)))
 		return -ENOMEM;
@@ -351,7 +366,7 @@ static int take_range(struct model_events *e, const struct gt_event *event,
 		.kind = event->range.is_operator ? GT_RANGE_OP : GT_RANGE_NVTX,
 	};
 
-	if (event->range.on_gpu)
+	if (event->range.on_gpu || event->range.is_library)
 		return 0;
 	range.thread =
 		event->range.detached ? row_of(e, event, GT_TRACK_RANGE) : thread_of(e, event->tid);

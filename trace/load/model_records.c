@@ -212,7 +212,8 @@ static int take_op(struct gt_builder *b, const struct gt_trace_event *record, en
 		.device = (uint16_t)bounded(record, GT_ARG_DEVICE, record->pid, 0, GT_NO_DEVICE - 1,
 					    GT_NO_DEVICE, &model->odd.no_place),
 		.kind = (uint8_t)kind,
-		.comm = kind == GT_OP_KERNEL && gt_record_has(record, GT_ARG_COLLECTIVE)
+		.comm = kind == GT_OP_KERNEL && (gt_record_has(record, GT_ARG_COLLECTIVE) ||
+						 gt_record_has(record, GT_ARG_COLLECTIVE_GROUP))
 				? gt_build_group(b->model, record)
 				: 0,
 	};

@@ -246,6 +246,10 @@ void gt_chrome_put_note(struct gt_chrome *chrome, const struct gt_event *event);
 void gt_chrome_put_gpu(struct gt_chrome *chrome, const struct gt_event *event);
 void gt_chrome_put_gpu_range(struct gt_chrome *chrome, const struct gt_event *event);
 
+/* Arguments of a call of a library, or of a kernel that it launched. */
+void gt_chrome_put_library(struct gt_json *json, const struct gt_library_call *call,
+			   bool of_kernel);
+
 /* "launched by", "stack", "frames" members of a slice. */
 void gt_chrome_put_stack(struct gt_chrome *chrome, const struct gt_stack *stack, bool as_text);
 

@@ -154,10 +154,16 @@ static void put_configuration(struct gt_json *json, const struct gt_event *event
 	put_kernel_extras(json, event);
 }
 
-static void put_collective(struct gt_json *json, const struct gt_string *name)
+/* The call of the library knows more than the name of its kernel. */
+static void put_collective(struct gt_json *json, const struct gt_kernel_event *kernel)
 {
+	const struct gt_string *name = kernel->name;
 	struct gt_collective collective;
 
+	if (kernel->library.operations) {
+		gt_chrome_put_library(json, &kernel->library, true);
+		return;
+	}
 	if (!name || !gt_collective_of_kernel(name->text, &collective))
 		return;
 	gt_json_member_cstr(json, "Collective name", collective.name);
@@ -176,7 +182,7 @@ static void put_kernel_args(struct gt_chrome *chrome, const struct gt_event *eve
 	put_place(json, event);
 	if (all) {
 		put_configuration(json, event);
-		put_collective(json, kernel->name);
+		put_collective(json, kernel);
 	}
 	if (all && kernel->mangled && gt_chrome_first_kernel(&chrome->texts, kernel->mangled)) {
 		gt_json_key(json, "mangled name");

@@ -163,6 +163,32 @@ static void put_operator_args(struct gt_json *json, const struct gt_range_event 
 	}
 }
 
+void gt_chrome_put_library(struct gt_json *json, const struct gt_library_call *call, bool of_kernel)
+{
+	struct gt_library_value values[GT_LIBRARY_ARG_COUNT_];
+	size_t count = gt_library_values(call, of_kernel, values);
+
+	for (size_t i = 0; i < count; i++) {
+		gt_json_key_text(json, gt_library_arg_name(values[i].arg));
+		if (values[i].text)
+			gt_json_cstr(json, values[i].text);
+		else if (values[i].arg == GT_LIBRARY_RESULT)
+			gt_json_i64(json, (int64_t)values[i].number);
+		else
+			gt_json_u64(json, values[i].number);
+	}
+}
+
+static void begin_range(struct gt_json *json, const struct gt_range_event *range)
+{
+	if (range->is_library)
+		gt_chrome_begin(json, "X", "library");
+	else if (range->is_operator)
+		gt_chrome_begin(json, "X", "cpu_op");
+	else
+		gt_chrome_begin(json, "X", "user_annotation");
+}
+
 void gt_chrome_put_range(struct gt_chrome *chrome, const struct gt_event *event)
 {
 	struct gt_json *json = &chrome->file.batch;
@@ -172,14 +198,13 @@ void gt_chrome_put_range(struct gt_chrome *chrome, const struct gt_event *event)
 		tid = thread_track(chrome, event, GT_TRACK_RANGE);
 	else
 		gt_chrome_name_thread(chrome, tid);
-	if (event->range.is_operator)
-		gt_chrome_begin(json, "X", "cpu_op");
-	else
-		gt_chrome_begin(json, "X", "user_annotation");
+	begin_range(json, &event->range);
 	gt_json_key(json, "name");
 	gt_chrome_put_string(&chrome->texts, json, event->range.name);
 	put_host_slice(chrome, event, tid);
 	put_range_args(chrome, event);
+	if (event->range.is_library)
+		gt_chrome_put_library(json, &event->range.library, false);
 	put_operator_args(json, &event->range);
 	gt_chrome_put_stack(chrome, event->stack, false);
 	end_line(json);

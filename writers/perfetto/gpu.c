@@ -108,6 +108,7 @@ static void set_kernel(struct gt_perfetto *pf, struct gt_perfetto_kernel *k,
 		set(k, GT_PF_ARG_QUEUED, event->start - kernel->queued);
 	if (kernel->submitted)
 		set(k, GT_PF_ARG_SUBMITTED, event->start - kernel->submitted);
+	set_if(k, GT_PF_ARG_COLLECTIVE, kernel->library.operations);
 	if (kernel->mangled)
 		set(k, GT_PF_ARG_MANGLED, gt_perfetto_value(pf, kernel->mangled, true));
 }
@@ -441,6 +442,17 @@ static const struct gt_perfetto_kernel *intern_kernel(struct gt_perfetto *pf,
 
 /* ---- the packet ---- */
 
+/* Of the argument that is a text; @room is for one that is made. */
+static const char *text_of(const struct gt_event *event, char room[GT_LIBRARY_TEXT_MAX])
+{
+	if (event->kind == GT_EVENT_RANGE)
+		return event->range.payload;
+	if (event->kind != GT_EVENT_KERNEL || !event->kernel.library.operations)
+		return NULL;
+	gt_library_text(&event->kernel.library, true, room);
+	return room;
+}
+
 static void put_slice(struct gt_perfetto *pf, const struct gt_event *event,
 		      const struct gt_perfetto_kernel *own, const struct gt_perfetto_kernel *shared,
 		      uint64_t line)
@@ -449,6 +461,7 @@ static void put_slice(struct gt_perfetto *pf, const struct gt_event *event,
 	uint64_t mask = own->mask & ~shared->mask;
 	size_t packet = gt_perfetto_begin(pf, GT_PF_SEQUENCE_GPU, event->start);
 	size_t at = gt_proto_begin(batch, GT_PF_RENDER_STAGE), launch;
+	char text[GT_LIBRARY_TEXT_MAX];
 
 	gt_proto_uint(batch, GT_PF_STAGE_EVENT_ID, event->correlation);
 	gt_proto_uint(batch, GT_PF_STAGE_DURATION, event->end - event->start);
@@ -462,8 +475,7 @@ static void put_slice(struct gt_perfetto *pf, const struct gt_event *event,
 	gt_proto_uint(batch, GT_PF_STAGE_KERNEL, shared->iid);
 	if (mask) {
 		launch = gt_proto_begin(batch, GT_PF_STAGE_LAUNCH);
-		put_args(batch, GT_PF_LAUNCH_ARG, own, mask,
-			 event->kind == GT_EVENT_RANGE ? event->range.payload : NULL);
+		put_args(batch, GT_PF_LAUNCH_ARG, own, mask, text_of(event, text));
 		gt_perfetto_put_line(batch, line);
 		gt_proto_end(batch, launch);
 	}

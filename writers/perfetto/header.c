@@ -19,6 +19,7 @@ static const char *const categories[GT_PF_CATEGORY_END_] = {
 	[GT_PF_CATEGORY_STACK] = "call_stack",
 	[GT_PF_CATEGORY_OPERATOR] = "cpu_op",
 	[GT_PF_CATEGORY_TENSOR] = "cpu_instant_event",
+	[GT_PF_CATEGORY_LIBRARY] = "library",
 };
 
 static const char *const note_names[GT_PF_ANNOTATION_COUNT_] = {

@@ -177,11 +177,25 @@ static struct range_iids intern_range(struct gt_perfetto *pf, const struct gt_ev
 	return iids;
 }
 
+static enum gt_pf_category category_of(const struct gt_range_event *range)
+{
+	if (range->is_library)
+		return GT_PF_CATEGORY_LIBRARY;
+	return range->is_operator ? GT_PF_CATEGORY_OPERATOR : GT_PF_CATEGORY_ANNOTATION;
+}
+
+static void put_library(struct gt_proto *batch, const struct gt_library_call *call)
+{
+	char text[GT_LIBRARY_TEXT_MAX];
+
+	if (gt_library_text(call, false, text))
+		put_text(batch, GT_PF_ANNOTATION_COLLECTIVE, text);
+}
+
 static void put_range_args(struct gt_proto *batch, const struct gt_range_event *range,
 			   const struct range_iids *iids)
 {
-	gt_proto_uint(batch, GT_PF_EVENT_CATEGORY,
-		      range->is_operator ? GT_PF_CATEGORY_OPERATOR : GT_PF_CATEGORY_ANNOTATION);
+	gt_proto_uint(batch, GT_PF_EVENT_CATEGORY, category_of(range));
 	gt_proto_uint(batch, GT_PF_EVENT_NAME_IID, iids->name);
 	if (iids->stack)
 		gt_proto_uint(batch, GT_PF_EVENT_CALLSTACK, iids->stack);
@@ -195,6 +209,8 @@ static void put_range_args(struct gt_proto *batch, const struct gt_range_event *
 		put_uint(batch, GT_PF_ANNOTATION_COLOR, range->color);
 	if (range->payload[0])
 		put_text(batch, GT_PF_ANNOTATION_PAYLOAD, range->payload);
+	if (range->is_library)
+		put_library(batch, &range->library);
 	if (range->has_sequence)
 		put_uint(batch, GT_PF_ANNOTATION_SEQUENCE, range->sequence);
 	if (iids->dims)

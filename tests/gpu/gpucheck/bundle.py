@@ -99,6 +99,7 @@ def contents(cupti):
         sys.exit("gpu-check: the toolkit has no libcudart.so.13")
     cli = build / "tests" / "gpu" / "gputrace-cli-bundled"
     files = [(build / "preload" / "libgputrace.so", "build/preload/libgputrace.so"),
+             (build / "preload" / "libgputrace-libraries.so", "build/preload/libgputrace-libraries.so"),
              (build / "preload" / "libgputrace-torch.so", "build/preload/libgputrace-torch.so"),
              (build / "cli" / "gputrace-launcher", "build/cli/gputrace-launcher"),
              (cli, "build/cli/gputrace-cli"), (cudart, "build/tests/gpu/libcudart.so.13")]

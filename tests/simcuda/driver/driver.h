@@ -80,6 +80,7 @@ struct CUstream_st {
 	struct sim_lock lock;
 	uint64_t tail;              /* when all of it is done */
 	_Atomic int host_functions; /* still to run */
+	_Atomic int meetings;       /* kernels whose end is not known yet */
 	struct sim_capture *_Atomic capture;
 	CUgraphNode *capture_tail; /* the nodes that the next captured one depends on */
 	size_t capture_tail_count;
@@ -179,6 +180,12 @@ struct sim_set {
 	struct sim_set_facts facts;
 };
 
+/* A kernel that waits for others: what says when it ends. */
+struct sim_meeting {
+	uint64_t (*end)(void *data, uint64_t start); /* NULL: it waits for nobody */
+	void *data;
+};
+
 /* What a stream is asked to do, and what a graph node holds. */
 struct sim_work {
 	enum sim_work_kind kind;
@@ -187,6 +194,7 @@ struct sim_work {
 		struct {
 			struct CUfunc_st *function;
 			struct sim_kernel_facts facts;
+			struct sim_meeting meeting;
 			void **params; /* the caller's pointer: reported back, never read */
 			void **extra;
 		} kernel;
@@ -218,6 +226,7 @@ struct sim_thread {
 	struct CUstream_st *own_stream; /* per-thread default stream of own_context */
 	struct CUctx_st *own_context;
 	CUstreamCaptureMode capture_mode;
+	struct sim_meeting meeting; /* of the next kernel */
 };
 
 extern __thread struct sim_thread sim_self;
@@ -303,6 +312,7 @@ struct CUstream_st *sim_stream_new(struct CUctx_st *context, unsigned int flags,
 CUresult sim_stream_find(CUstream handle, struct CUstream_st **ret_stream);
 struct CUstream_st *sim_stream_in(struct CUctx_st *context, CUstream handle, bool per_thread);
 void sim_stream_wait_host(struct CUstream_st *stream);
+void sim_host_function_done(struct CUstream_st *stream);
 
 /* timeline.c */
 uint64_t sim_now(void);
@@ -355,6 +365,15 @@ CUresult sim_memory_add(const struct sim_allocation *allocation);
 CUresult sim_memory_remove(uintptr_t address, struct sim_allocation *ret);
 bool sim_memory_find(const void *address, struct sim_allocation *ret);
 uint8_t sim_memory_activity_kind(enum sim_memory_class kind);
+
+/* work.c */
+void sim_work_tell(struct sim_op *op);
+
+/* meeting.c: kernels that wait for others */
+bool sim_meeting_next(uint64_t (*end)(void *data, uint64_t start), void *data);
+bool sim_meeting_attend(struct CUstream_st *stream, const struct sim_meeting *meeting,
+			const struct sim_op *op);
+void sim_meeting_wait(struct CUstream_st *stream);
 
 /* event.c */
 bool sim_event_valid(const struct CUevent_st *event);

@@ -97,6 +97,14 @@ void sim_stream_wait_host(struct CUstream_st *stream)
 	pthread_mutex_unlock(&mutex);
 }
 
+void sim_host_function_done(struct CUstream_st *stream)
+{
+	pthread_mutex_lock(&mutex);
+	atomic_fetch_sub(&stream->host_functions, 1);
+	pthread_cond_broadcast(&changed);
+	pthread_mutex_unlock(&mutex);
+}
+
 CUresult sim_cuLaunchHostFunc(CUstream handle, CUhostFn function, void *data)
 {
 	struct CUstream_st *stream;

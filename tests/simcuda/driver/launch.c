@@ -40,6 +40,8 @@ static CUresult launch(struct CUfunc_st *function, const struct sim_kernel_facts
 	work.kernel.facts.registers = function->registers;
 	work.kernel.facts.static_shared = function->static_shared;
 	work.kernel.facts.local_per_thread = function->local_per_thread;
+	work.kernel.meeting = sim_self.meeting;
+	sim_self.meeting.end = NULL;
 	work.kernel.params = params;
 	work.kernel.extra = extra;
 	work.ns = sim_kernel_ns(function, wanted);

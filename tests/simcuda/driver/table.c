@@ -108,6 +108,7 @@ static const struct sim_table table = {
 	.exec_id = sim_exec_id,
 	.node_id = sim_node_id,
 	.walk = sim_contexts_walk,
+	.meet = sim_meeting_next,
 };
 
 __attribute__((visibility("default"))) CUresult CUDAAPI cuGetExportTable(const void **ret_table,

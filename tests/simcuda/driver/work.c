@@ -67,7 +67,7 @@ static void fill_row(char *row, const struct sim_set *set)
 		((uint32_t *)row)[i] = set->facts.value;
 }
 
-static void tell(struct sim_op *op)
+void sim_work_tell(struct sim_op *op)
 {
 	if (sim_truth_on)
 		sim_truth_operation(op);
@@ -110,18 +110,21 @@ static uint64_t run_device_work(struct CUstream_st *stream, struct sim_work *wor
 				uint64_t not_before, uint32_t graph, uint64_t node)
 {
 	struct sim_op op = {.graph = graph, .node = node};
+	bool meets = work->kind == SIM_WORK_KERNEL && work->kernel.meeting.end;
 
 	op.queued = sim_watching ? sim_now() : 0;
-	sim_place(stream, not_before, work->ns, engine_of(work), &op.start, &op.end);
+	sim_place(stream, not_before, meets ? 0 : work->ns, engine_of(work), &op.start, &op.end);
 	op.submitted = op.queued ? op.queued + 400 : 0;
 	if (work->kind == SIM_WORK_COPY)
 		move_bytes(&work->copy);
 	for (size_t y = 0; work->kind == SIM_WORK_SET && y < work->set.height; y++)
 		fill_row(work->set.dst.base + y * work->set.dst.pitch, &work->set);
-	if (sim_unlikely(sim_watching)) {
+	if (sim_unlikely(sim_watching || meets))
 		describe(stream, work, &op);
-		tell(&op);
-	}
+	if (sim_unlikely(meets))
+		sim_meeting_attend(stream, &work->kernel.meeting, &op);
+	else if (sim_unlikely(sim_watching))
+		sim_work_tell(&op);
 	if (sim_unlikely(sim_options.die_after || sim_options.linger_in) &&
 	    work->kind == SIM_WORK_KERNEL)
 		misbehave();
@@ -152,8 +155,12 @@ uint64_t sim_run(struct CUstream_st *stream, struct sim_work *work, uint64_t not
 
 CUresult sim_submit(struct CUstream_st *stream, struct sim_work *work)
 {
-	if (sim_unlikely(stream->capture))
+	if (sim_unlikely(stream->capture)) {
+		if (work->kind == SIM_WORK_KERNEL)
+			work->kernel.meeting.end = NULL; /* a graph meets nobody */
 		return sim_capture_work(stream, work);
+	}
+	sim_meeting_wait(stream);
 	sim_run(stream, work, 0, 0, 0);
 	return CUDA_SUCCESS;
 }

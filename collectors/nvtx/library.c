@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * See the header. Application threads, except _listen.
+ */
+#include "collectors/nvtx/library.h"
+
+#include <stdatomic.h>
+
+#include "collectors/nvtx/internal.h"
+#include "core/elf/elf_lookup.h"
+#include "core/schema/library_sink.h"
+
+#define STACK "gputrace libraries"
+
+static uint32_t stack; /* the domain that keeps the levels */
+
+static bool begin(const struct gt_library_call *library)
+{
+	struct gt_nvtx_call call = {
+		.domain = stack, .library = library, .value_type = GT_NVTX_LIBRARY};
+
+	return gt_nvtx_push(&call) >= 0;
+}
+
+static void end(int result)
+{
+	struct gt_nvtx_call call = {
+		.domain = stack, .value = (uint64_t)(int64_t)result, .value_type = GT_NVTX_SIGNED};
+
+	gt_nvtx_pop(&call);
+}
+
+bool gt_libraries_listen(void)
+{
+	static const struct gt_library_sink sink = {begin, end};
+	struct gt_nvtx_key key = {
+		.kind = GT_NVTX_DOMAIN, .text = STACK, .length = sizeof(STACK) - 1};
+	_Atomic(const struct gt_library_sink *) *variable =
+		(void *)gt_elf_find_loaded(GT_LIBRARY_LIBRARY, GT_LIBRARY_VARIABLE, NULL);
+
+	if (!variable || gt_nvtx_prepare())
+		return false;
+	stack = gt_nvtx_reference(gt_nvtx_find_or_add(&key));
+	if (stack)
+		atomic_store_explicit(variable, &sink, memory_order_release);
+	return stack != 0;
+}

@@ -1,0 +1,383 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * See the header.
+ */
+#include "core/schema/library_call.h"
+
+#include <string.h>
+
+#include "core/guest/text.h"
+
+#define HEX_DIGITS 16
+
+enum { ONE, RANKS };
+
+static const struct {
+	const char *function, *name;
+	uint8_t in, out;
+} functions[] = {
+	{NULL, NULL, 0, 0},
+#define GT_NCCL_FUNCTION(id, function, name, in, out) {function, name, in, out},
+#include "core/schema/nccl.def"
+};
+
+static const struct {
+	const char *name;
+	uint8_t bytes;
+} types[] = {
+#define GT_NCCL_TYPE(number, type, bytes) [number] = {type, bytes},
+#include "core/schema/nccl.def"
+};
+
+static const char *const reductions[] = {
+#define GT_NCCL_REDUCTION(number, name) [number] = name,
+#include "core/schema/nccl.def"
+};
+
+#define COUNT(array) (sizeof(array) / sizeof((array)[0]))
+
+static const char *const names[GT_LIBRARY_ARG_COUNT_] = {
+	[GT_LIBRARY_NAME] = "Collective name",
+	[GT_LIBRARY_DTYPE] = "dtype",
+	[GT_LIBRARY_IN] = "In msg nelems",
+	[GT_LIBRARY_OUT] = "Out msg nelems",
+	[GT_LIBRARY_BYTES] = "message bytes",
+	[GT_LIBRARY_REDUCTION] = "reduction",
+	[GT_LIBRARY_RANKS] = "Group size",
+	[GT_LIBRARY_GROUP] = "Process Group Name",
+	[GT_LIBRARY_RANK] = "Rank",
+	[GT_LIBRARY_ROOT] = "Root Rank",
+	[GT_LIBRARY_SOURCE] = "Src Rank",
+	[GT_LIBRARY_DESTINATION] = "Dst Rank",
+	[GT_LIBRARY_SEQUENCE] = "Seq",
+	[GT_LIBRARY_OPERATIONS] = "fused operations",
+	[GT_LIBRARY_RESULT] = "result",
+};
+
+const char *gt_library_arg_name(enum gt_library_arg arg)
+{
+	return names[arg];
+}
+
+static bool is(const char *known, const char *text, size_t length)
+{
+	return known && strlen(known) == length && !memcmp(known, text, length);
+}
+
+enum gt_library_arg gt_library_arg_find(const char *name, size_t length)
+{
+	unsigned int arg = 0;
+
+	while (arg < GT_LIBRARY_ARG_COUNT_ && !is(names[arg], name, length))
+		arg++;
+	return (enum gt_library_arg)arg;
+}
+
+const char *gt_library_function(unsigned int function)
+{
+	return function < COUNT(functions) ? functions[function].function : NULL;
+}
+
+enum gt_nccl_function gt_library_find_function(const char *name, size_t length)
+{
+	for (unsigned int i = 1; i < COUNT(functions); i++)
+		if (is(functions[i].function, name, length))
+			return (enum gt_nccl_function)i;
+	return GT_NCCL_NONE;
+}
+
+static const char *collective_of(const struct gt_library_call *call)
+{
+	const char *name = call->operations && call->function < COUNT(functions)
+				   ? functions[call->function].name
+				   : NULL;
+
+	return name && *name ? name : NULL;
+}
+
+static const char *type_of(const struct gt_library_call *call)
+{
+	return call->dtype && call->dtype <= COUNT(types) ? types[call->dtype - 1].name : NULL;
+}
+
+static const char *reduction_of(const struct gt_library_call *call)
+{
+	if (!call->reduction)
+		return NULL;
+	return call->reduction <= COUNT(reductions) ? reductions[call->reduction - 1] : "custom";
+}
+
+uint64_t gt_library_bytes(const struct gt_library_call *call)
+{
+	uint64_t most = call->in > call->out ? call->in : call->out, bytes;
+
+	if (!type_of(call) || __builtin_mul_overflow(most, types[call->dtype - 1].bytes, &bytes))
+		return 0;
+	return bytes;
+}
+
+static uint64_t times(uint8_t factor, uint64_t count, uint32_t ranks)
+{
+	uint64_t all;
+
+	if (factor == ONE)
+		return count;
+	return __builtin_mul_overflow(count, (uint64_t)ranks, &all) ? 0 : all;
+}
+
+void gt_library_count(struct gt_library_call *call, uint64_t count)
+{
+	if (call->function >= COUNT(functions))
+		return;
+	call->in = times(functions[call->function].in, count, call->ranks);
+	call->out = times(functions[call->function].out, count, call->ranks);
+}
+
+/* ---- what is in a trace ---- */
+
+struct put {
+	struct gt_library_value *values;
+	size_t count;
+};
+
+static void put_text(struct put *put, enum gt_library_arg arg, const char *text)
+{
+	if (text)
+		put->values[put->count++] = (struct gt_library_value){.arg = arg, .text = text};
+}
+
+static void put_number(struct put *put, enum gt_library_arg arg, uint64_t number)
+{
+	put->values[put->count++] = (struct gt_library_value){.arg = arg, .number = number};
+}
+
+/* As text: a number of JSON holds 53 bits. */
+static void put_communicator(struct put *put, uint64_t communicator)
+{
+	struct gt_library_value *value = &put->values[put->count];
+	char *p = value->room;
+
+	if (!communicator)
+		return;
+	*value = (struct gt_library_value){.arg = GT_LIBRARY_GROUP, .text = value->room};
+	*p++ = '0';
+	*p++ = 'x';
+	for (int i = HEX_DIGITS - 1; i >= 0; i--)
+		*p++ = "0123456789abcdef"[communicator >> (4 * i) & 15];
+	*p = 0;
+	put->count++;
+}
+
+static enum gt_library_arg peer_of(const struct gt_library_call *call)
+{
+	if (call->function == GT_NCCL_SEND)
+		return GT_LIBRARY_DESTINATION;
+	return call->function == GT_NCCL_RECV ? GT_LIBRARY_SOURCE : GT_LIBRARY_ROOT;
+}
+
+static void put_message(struct put *put, const struct gt_library_call *call, bool of_kernel)
+{
+	uint64_t bytes = gt_library_bytes(call);
+
+	put_text(put, GT_LIBRARY_NAME, collective_of(call));
+	put_text(put, GT_LIBRARY_DTYPE, type_of(call));
+	if (call->in || call->out) {
+		put_number(put, GT_LIBRARY_IN, call->in);
+		put_number(put, GT_LIBRARY_OUT, call->out);
+	}
+	if (bytes && !of_kernel)
+		put_number(put, GT_LIBRARY_BYTES, bytes);
+	put_text(put, GT_LIBRARY_REDUCTION, reduction_of(call));
+}
+
+size_t gt_library_values(const struct gt_library_call *call, bool of_kernel,
+			 struct gt_library_value *ret_values)
+{
+	struct put put = {.values = ret_values};
+
+	put_message(&put, call, of_kernel);
+	if (call->ranks)
+		put_number(&put, GT_LIBRARY_RANKS, call->ranks);
+	put_communicator(&put, call->communicator);
+	if (call->rank)
+		put_number(&put, GT_LIBRARY_RANK, call->rank - 1u);
+	if (call->peer)
+		put_number(&put, peer_of(call), call->peer - 1u);
+	if (call->sequence)
+		put_number(&put, GT_LIBRARY_SEQUENCE, call->sequence);
+	if (call->operations > 1)
+		put_number(&put, GT_LIBRARY_OPERATIONS, call->operations);
+	if (call->result && !of_kernel)
+		put_number(&put, GT_LIBRARY_RESULT, (uint64_t)(int64_t)call->result);
+	return put.count;
+}
+
+/* ---- what is read from one ---- */
+
+static uint64_t hex(const char *text, size_t length)
+{
+	static const char digits[] = "0123456789abcdef";
+	uint64_t value = 0;
+
+	if (length < 3 || length > 2 + HEX_DIGITS || memcmp(text, "0x", 2) != 0)
+		return 0;
+	for (size_t i = 2; i < length; i++) {
+		const char *at = text[i] ? strchr(digits, text[i]) : NULL;
+
+		if (!at)
+			return 0;
+		value = value << 4 | (uint64_t)(at - digits);
+	}
+	return value;
+}
+
+static uint8_t find_type(const char *text, size_t length)
+{
+	for (size_t i = 0; i < COUNT(types); i++)
+		if (is(types[i].name, text, length))
+			return (uint8_t)(i + 1);
+	return 0;
+}
+
+static uint8_t find_reduction(const char *text, size_t length)
+{
+	for (size_t i = 0; i < COUNT(reductions); i++)
+		if (is(reductions[i], text, length))
+			return (uint8_t)(i + 1);
+	return is("custom", text, length) ? COUNT(reductions) + 1 : 0;
+}
+
+static uint8_t find_collective(const char *text, size_t length)
+{
+	for (size_t i = 1; i < COUNT(functions); i++)
+		if (is(functions[i].name, text, length))
+			return (uint8_t)i;
+	return 0;
+}
+
+static void need_operations(struct gt_library_call *call)
+{
+	call->operations = call->operations ? call->operations : 1;
+}
+
+void gt_library_set_text(struct gt_library_call *call, enum gt_library_arg arg, const char *text,
+			 size_t length)
+{
+	if (arg == GT_LIBRARY_NAME && length) {
+		need_operations(call);
+		if (!call->function) /* of a call it is known from its name */
+			call->function = find_collective(text, length);
+	} else if (arg == GT_LIBRARY_DTYPE) {
+		call->dtype = find_type(text, length);
+	} else if (arg == GT_LIBRARY_REDUCTION) {
+		call->reduction = find_reduction(text, length);
+	} else if (arg == GT_LIBRARY_GROUP) {
+		call->communicator = hex(text, length);
+	}
+}
+
+void gt_library_set_number(struct gt_library_call *call, enum gt_library_arg arg, uint64_t number)
+{
+	uint64_t *const wide[GT_LIBRARY_ARG_COUNT_] = {[GT_LIBRARY_IN] = &call->in,
+						       [GT_LIBRARY_OUT] = &call->out,
+						       [GT_LIBRARY_SEQUENCE] = &call->sequence,
+						       [GT_LIBRARY_GROUP] = &call->communicator};
+	uint32_t *const counts[GT_LIBRARY_ARG_COUNT_] = {
+		[GT_LIBRARY_RANKS] = &call->ranks, [GT_LIBRARY_OPERATIONS] = &call->operations};
+	uint32_t *const numbers[GT_LIBRARY_ARG_COUNT_] = {[GT_LIBRARY_RANK] = &call->rank,
+							  [GT_LIBRARY_ROOT] = &call->peer,
+							  [GT_LIBRARY_SOURCE] = &call->peer,
+							  [GT_LIBRARY_DESTINATION] = &call->peer};
+
+	if (arg >= GT_LIBRARY_ARG_COUNT_)
+		return;
+	if (wide[arg])
+		*wide[arg] = number;
+	else if (counts[arg])
+		*counts[arg] = (uint32_t)number;
+	else if (numbers[arg])
+		*numbers[arg] = (uint32_t)number + 1;
+	else if (arg == GT_LIBRARY_RESULT)
+		call->result = (int32_t)number;
+}
+
+/* ---- as text ---- */
+
+size_t gt_library_text(const struct gt_library_call *call, bool of_kernel,
+		       char out[GT_LIBRARY_TEXT_MAX])
+{
+	struct gt_library_value values[GT_LIBRARY_ARG_COUNT_];
+	size_t count = gt_library_values(call, of_kernel, values), n = 0;
+
+	out[0] = 0;
+	for (size_t i = 0; i < count; i++) {
+		char number[24];
+
+		number[gt_text_decimal(number, values[i].number)] = 0;
+		n += gt_text_format(out + n, GT_LIBRARY_TEXT_MAX - n, "%s%s: %s", i ? ", " : "",
+				    names[values[i].arg], values[i].text ? values[i].text : number);
+	}
+	return n;
+}
+
+static void parse_value(struct gt_library_call *call, enum gt_library_arg arg, const char *text,
+			size_t length)
+{
+	uint64_t number = 0;
+
+	for (size_t i = 0; i < length && text[i] >= '0' && text[i] <= '9'; i++)
+		number = number * 10 + (uint64_t)(text[i] - '0');
+	if (length && (arg == GT_LIBRARY_GROUP || *text < '0' || *text > '9'))
+		gt_library_set_text(call, arg, text, length);
+	else
+		gt_library_set_number(call, arg, number);
+}
+
+void gt_library_parse(const char *text, size_t length, struct gt_library_call *call)
+{
+	while (length) {
+		const char *comma = memchr(text, ',', length);
+		size_t part = comma ? (size_t)(comma - text) : length;
+		const char *colon = memchr(text, ':', part);
+		size_t key = colon ? (size_t)(colon - text) : part;
+
+		if (key + 2 < part)
+			parse_value(call, gt_library_arg_find(text, key), text + key + 2,
+				    part - key - 2);
+		part += comma && part + 2 <= length ? 2 : 0;
+		text += part;
+		length -= comma ? part : length;
+	}
+}
+
+/* ---- a group ---- */
+
+#define KEEP_COMMON(member, nothing)                                                               \
+	one->member = one->member == other->member ? one->member : (nothing)
+
+static void keep_common(struct gt_library_call *one, const struct gt_library_call *other)
+{
+	KEEP_COMMON(communicator, 0);
+	KEEP_COMMON(rank, 0);
+	KEEP_COMMON(ranks, 0);
+	KEEP_COMMON(device, 0);
+	KEEP_COMMON(function, GT_NCCL_NONE);
+	KEEP_COMMON(dtype, 0);
+	KEEP_COMMON(reduction, 0);
+	KEEP_COMMON(peer, 0);
+	one->in = one->out = 0;
+}
+
+/* The sequence is that of the first one: the others follow it in all members. */
+void gt_library_fuse(struct gt_library_call *call, const struct gt_library_call *other)
+{
+	uint32_t operations = call->operations + other->operations;
+
+	if (!call->operations)
+		*call = *other;
+	else
+		keep_common(call, other);
+	if (!call->communicator)
+		call->sequence = 0;
+	call->operations = operations;
+}

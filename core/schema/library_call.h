@@ -1,0 +1,106 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * A call of NCCL, as libgputrace-libraries.so (preload/libraries) sees it, as the trace holds it,
+ * and as the kernels that it launches show it. Pure functions, any thread.
+ */
+#ifndef GT_CORE_SCHEMA_LIBRARY_CALL_H
+#define GT_CORE_SCHEMA_LIBRARY_CALL_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* The functions of core/schema/nccl.def. The numbers are in .pftrace files. */
+enum gt_nccl_function {
+	GT_NCCL_NONE,
+#define GT_NCCL_FUNCTION(id, function, name, in, out) GT_NCCL_##id,
+#include "core/schema/nccl.def"
+	GT_NCCL_FUNCTION_COUNT_
+};
+
+/* Zeroed: no such call. Where operations are fused, what they do not have in common is 0. */
+struct gt_library_call {
+	uint64_t communicator; /* the same in all members, made by us; 0: not known */
+	uint64_t sequence;     /* of a collective among its communicator's, from 1; 0: none */
+	uint64_t in, out;      /* elements that this rank gives and gets; 0, 0: not known */
+	uint32_t operations; /* collectives, sends and receives launched together; 0: it is none */
+	uint32_t ranks;      /* 0: not known */
+	uint32_t rank;       /* plus 1; 0: not known */
+	uint32_t peer;       /* plus 1: root, or whom it sends to or receives from; 0: none */
+	uint32_t device;     /* plus 1: CUDA's ordinal; 0: not known. In no trace */
+	int32_t result;      /* ncclResult_t of a call */
+	uint8_t function;    /* enum gt_nccl_function */
+	uint8_t dtype;       /* ncclDataType_t + 1; 0: none */
+	uint8_t reduction;   /* ncclRedOp_t + 1; 0: none */
+	uint8_t in_group;    /* called between ncclGroupStart and ncclGroupEnd */
+};
+
+/* Arguments of such a call in a trace, in this order. */
+enum gt_library_arg {
+	GT_LIBRARY_NAME,
+	GT_LIBRARY_DTYPE,
+	GT_LIBRARY_IN,
+	GT_LIBRARY_OUT,
+	GT_LIBRARY_BYTES,
+	GT_LIBRARY_REDUCTION,
+	GT_LIBRARY_RANKS,
+	GT_LIBRARY_GROUP,
+	GT_LIBRARY_RANK,
+	GT_LIBRARY_ROOT,
+	GT_LIBRARY_SOURCE,
+	GT_LIBRARY_DESTINATION,
+	GT_LIBRARY_SEQUENCE,
+	GT_LIBRARY_OPERATIONS,
+	GT_LIBRARY_RESULT,
+	GT_LIBRARY_ARG_COUNT_
+};
+
+/* One of them, as text or as a number. */
+struct gt_library_value {
+	enum gt_library_arg arg;
+	const char *text; /* NULL: it is a number; else static, or in room */
+	uint64_t number;
+	char room[24];
+};
+
+/* What Kineto calls it, where it has it, and other words where it has not. */
+const char *gt_library_arg_name(enum gt_library_arg arg);
+
+/* The argument of that name; GT_LIBRARY_ARG_COUNT_: none. */
+enum gt_library_arg gt_library_arg_find(const char *name, size_t length);
+
+/* Those that @call has, at most GT_LIBRARY_ARG_COUNT_. @of_kernel: without those that only the call
+ * itself has. Returns how many. */
+size_t gt_library_values(const struct gt_library_call *call, bool of_kernel,
+			 struct gt_library_value *ret_values);
+
+/* Takes in one that was read; what follows from others is left out. */
+void gt_library_set_text(struct gt_library_call *call, enum gt_library_arg arg, const char *text,
+			 size_t length);
+void gt_library_set_number(struct gt_library_call *call, enum gt_library_arg arg, uint64_t number);
+
+/* Longest text of a call. */
+#define GT_LIBRARY_TEXT_MAX 512
+
+/* The values in one line, "Collective name: allreduce, dtype: Float", as .pftrace files hold them;
+ * and back. Returns the length, without the 0 behind. */
+size_t gt_library_text(const struct gt_library_call *call, bool of_kernel,
+		       char out[GT_LIBRARY_TEXT_MAX]);
+void gt_library_parse(const char *text, size_t length, struct gt_library_call *call);
+
+/* "ncclAllReduce"; NULL: none. */
+const char *gt_library_function(unsigned int function);
+
+/* The function of that name; GT_NCCL_NONE: none. */
+enum gt_nccl_function gt_library_find_function(const char *name, size_t length);
+
+/* Bytes of the message, the larger one of what goes in and what comes out; 0: not known. */
+uint64_t gt_library_bytes(const struct gt_library_call *call);
+
+/* Sets in and out from the count that the program gave; ranks must be known where it matters. */
+void gt_library_count(struct gt_library_call *call, uint64_t count);
+
+/* One more operation of the same launch; @call is zeroed before the first one. */
+void gt_library_fuse(struct gt_library_call *call, const struct gt_library_call *other);
+
+#endif

@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * What libgputrace-libraries.so (preload/libraries) hands to libgputrace.so: begin and end of each
+ * call of a library that it interposes.
+ */
+#ifndef GT_CORE_SCHEMA_LIBRARY_SINK_H
+#define GT_CORE_SCHEMA_LIBRARY_SINK_H
+
+#include <stdbool.h>
+
+#include "core/schema/library_call.h"
+
+/* soname of the one, and its variable that the other sets: _Atomic(const struct gt_library_sink *),
+ * NULL at first. */
+#define GT_LIBRARY_LIBRARY  "libgputrace-libraries.so"
+#define GT_LIBRARY_VARIABLE "gputrace_library_sink"
+
+/* On the thread that calls. No lock, no allocation, no system call once that is known; errno is
+ * kept. Calls nest as they do in the program. */
+struct gt_library_sink {
+	/* False: it has no room, or does not record: there must be no end. */
+	bool (*begin)(const struct gt_library_call *call);
+	void (*end)(int result);
+};
+
+#endif

@@ -1,0 +1,276 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Communicators. The memory's name goes once all have come, so nothing is left behind.
+ */
+#include "nccl/sim_nccl.h"
+
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <time.h>
+#include <unistd.h>
+
+#define SPINS 1000u
+
+/* Long enough asleep that two processors serve many ranks. */
+void sim_nccl_nap(unsigned int *times)
+{
+	struct timespec nap = {0, 20000};
+
+	if ((*times)++ > SPINS)
+		nanosleep(&nap, NULL);
+}
+
+bool sim_nccl_wait(const struct sim_shared *shared, const _Atomic uint64_t *value, uint64_t least)
+{
+	unsigned int times = 0;
+
+	while (atomic_load(value) < least) {
+		if (atomic_load(&shared->aborted))
+			return false;
+		sim_nccl_nap(&times);
+	}
+	return true;
+}
+
+static struct sim_shared *map(const char *name)
+{
+	int fd = shm_open(name, O_CREAT | O_RDWR | O_CLOEXEC, 0600);
+	void *memory;
+
+	if (fd < 0)
+		return NULL;
+	memory = ftruncate(fd, sizeof(struct sim_shared))
+			 ? MAP_FAILED
+			 : mmap(NULL, sizeof(struct sim_shared), PROT_READ | PROT_WRITE, MAP_SHARED,
+				fd, 0);
+	close(fd);
+	return memory == MAP_FAILED ? NULL : memory;
+}
+
+/* @device -1: the current one. */
+static ncclResult_t take_device(ncclComm_t comm, int device)
+{
+	const struct sim_nccl_driver *driver = sim_nccl_driver();
+
+	if (!driver)
+		return ncclUnhandledCudaError;
+	if (device < 0 && !driver->get_current(&comm->context) && comm->context &&
+	    !driver->get_device(&comm->device))
+		return ncclSuccess;
+	comm->device = device < 0 ? 0 : device;
+	return driver->retain(&comm->context, comm->device) ? ncclUnhandledCudaError : ncclSuccess;
+}
+
+ncclResult_t sim_comm_attach(ncclComm_t *ret_comm, const char *name, int ranks, int rank,
+			     int device)
+{
+	ncclComm_t comm;
+	ncclResult_t result;
+
+	if (!ret_comm || ranks < 1 || ranks > SIM_MOST_RANKS || rank < 0 || rank >= ranks ||
+	    *name != '/')
+		return ncclInvalidArgument;
+	comm = calloc(1, sizeof(*comm));
+	if (!comm)
+		return ncclSystemError;
+	comm->rank = rank;
+	comm->ranks = ranks;
+	snprintf(comm->name, sizeof(comm->name), "%s", name);
+	result = take_device(comm, device);
+	comm->shared = result ? NULL : map(name);
+	if (!comm->shared) {
+		free(comm);
+		return result ? result : ncclSystemError;
+	}
+	atomic_fetch_add(&comm->shared->joined, 1);
+	*ret_comm = comm;
+	return ncclSuccess;
+}
+
+ncclResult_t sim_comm_wait_all(ncclComm_t comm)
+{
+	unsigned int times = 0;
+
+	while (atomic_load(&comm->shared->joined) < (uint32_t)comm->ranks)
+		sim_nccl_nap(&times);
+	if (comm->rank == 0)
+		shm_unlink(comm->name);
+	return ncclSuccess;
+}
+
+static ncclResult_t join(ncclComm_t *comm, const char *name, int ranks, int rank)
+{
+	ncclResult_t result = sim_comm_attach(comm, name, ranks, rank, -1);
+
+	if (!result && !sim_group_defers(*comm))
+		result = sim_comm_wait_all(*comm);
+	return sim_group_result(result);
+}
+
+SIM_NCCL_EXPORT ncclResult_t ncclGetVersion(int *version)
+{
+	if (!version)
+		return ncclInvalidArgument;
+	*version = NCCL_VERSION_CODE;
+	return ncclSuccess;
+}
+
+SIM_NCCL_EXPORT const char *ncclGetErrorString(ncclResult_t result)
+{
+	return result ? "simulated NCCL error" : "no error";
+}
+
+SIM_NCCL_EXPORT ncclResult_t ncclGetUniqueId(ncclUniqueId *id)
+{
+	static _Atomic int number;
+	struct timespec now;
+
+	if (!id)
+		return ncclInvalidArgument;
+	clock_gettime(CLOCK_REALTIME, &now);
+	memset(id, 0, sizeof(*id));
+	snprintf(id->internal, sizeof(id->internal), "/simnccl-%d-%d-%lld%09ld", (int)getpid(),
+		 atomic_fetch_add(&number, 1), (long long)now.tv_sec, now.tv_nsec);
+	return ncclSuccess;
+}
+
+SIM_NCCL_EXPORT ncclResult_t ncclCommInitRank(ncclComm_t *comm, int ranks, ncclUniqueId id,
+					      int rank)
+{
+	id.internal[sizeof(id.internal) - 1] = 0;
+	return join(comm, id.internal, ranks, rank);
+}
+
+SIM_NCCL_EXPORT ncclResult_t ncclCommInitRankConfig(ncclComm_t *comm, int ranks, ncclUniqueId id,
+						    int rank, ncclConfig_t *config)
+{
+	(void)config;
+	id.internal[sizeof(id.internal) - 1] = 0;
+	return join(comm, id.internal, ranks, rank);
+}
+
+SIM_NCCL_EXPORT ncclResult_t ncclCommInitRankScalable(ncclComm_t *comm, int ranks, int rank,
+						      int count, ncclUniqueId *ids,
+						      ncclConfig_t *config)
+{
+	(void)config;
+	if (!ids || count < 1)
+		return sim_group_result(ncclInvalidArgument);
+	return join(comm, ids[0].internal, ranks, rank);
+}
+
+SIM_NCCL_EXPORT ncclResult_t ncclCommInitAll(ncclComm_t *comms, int count, const int *devices)
+{
+	ncclUniqueId id;
+	ncclResult_t result = comms ? ncclGetUniqueId(&id) : ncclInvalidArgument;
+
+	for (int i = 0; !result && i < count; i++)
+		result =
+			sim_comm_attach(&comms[i], id.internal, count, i, devices ? devices[i] : i);
+	return result ? result : sim_comm_wait_all(comms[0]);
+}
+
+/* How many of the others have this color and come before this rank, or all of it. */
+static int count_in(const ncclComm_t comm, const struct sim_split *all, int rank, bool before)
+{
+	int count = 0;
+
+	for (int i = 0; i < comm->ranks; i++) {
+		bool first =
+			all[i].key < all[rank].key || (all[i].key == all[rank].key && i < rank);
+
+		count += all[i].color == all[rank].color && (!before || first);
+	}
+	return count;
+}
+
+SIM_NCCL_EXPORT ncclResult_t ncclCommSplit(ncclComm_t comm, int color, int key, ncclComm_t *part,
+					   ncclConfig_t *config)
+{
+	struct sim_split *all;
+	char name[2 * NCCL_UNIQUE_ID_BYTES];
+	unsigned int times = 0;
+	uint64_t number;
+
+	(void)config;
+	if (!comm || !part || color < NCCL_SPLIT_NOCOLOR || comm->splits == SIM_SPLITS)
+		return sim_group_result(ncclInvalidArgument);
+	number = comm->splits++;
+	all = comm->shared->splits[number];
+	all[comm->rank].color = color;
+	all[comm->rank].key = key;
+	atomic_store(&all[comm->rank].ready, 1);
+	for (int i = 0; i < comm->ranks; i++)
+		while (!atomic_load(&all[i].ready))
+			sim_nccl_nap(&times);
+	*part = NULL;
+	if (color == NCCL_SPLIT_NOCOLOR)
+		return ncclSuccess;
+	snprintf(name, sizeof(name), "%s.%llu.%d", comm->name, (unsigned long long)number, color);
+	return join(part, name, count_in(comm, all, comm->rank, false),
+		    count_in(comm, all, comm->rank, true));
+}
+
+SIM_NCCL_EXPORT ncclResult_t ncclCommFinalize(ncclComm_t comm)
+{
+	return comm ? ncclSuccess : ncclInvalidArgument;
+}
+
+static ncclResult_t destroy(ncclComm_t comm)
+{
+	unsigned int times = 0;
+
+	while (atomic_load(&comm->meetings))
+		sim_nccl_nap(&times);
+	munmap(comm->shared, sizeof(*comm->shared));
+	free(comm);
+	return ncclSuccess;
+}
+
+SIM_NCCL_EXPORT ncclResult_t ncclCommDestroy(ncclComm_t comm)
+{
+	return comm ? destroy(comm) : ncclSuccess;
+}
+
+SIM_NCCL_EXPORT ncclResult_t ncclCommAbort(ncclComm_t comm)
+{
+	if (!comm)
+		return ncclSuccess;
+	atomic_store(&comm->shared->aborted, 1);
+	return destroy(comm);
+}
+
+SIM_NCCL_EXPORT ncclResult_t ncclCommCount(const ncclComm_t comm, int *count)
+{
+	if (!comm || !count)
+		return ncclInvalidArgument;
+	*count = comm->ranks;
+	return ncclSuccess;
+}
+
+SIM_NCCL_EXPORT ncclResult_t ncclCommCuDevice(const ncclComm_t comm, int *device)
+{
+	if (!comm || !device)
+		return ncclInvalidArgument;
+	*device = comm->device;
+	return ncclSuccess;
+}
+
+SIM_NCCL_EXPORT ncclResult_t ncclCommUserRank(const ncclComm_t comm, int *rank)
+{
+	if (!comm || !rank)
+		return ncclInvalidArgument;
+	*rank = comm->rank;
+	return ncclSuccess;
+}
+
+SIM_NCCL_EXPORT ncclResult_t ncclCommGetAsyncError(ncclComm_t comm, ncclResult_t *error)
+{
+	if (!comm || !error)
+		return ncclInvalidArgument;
+	*error = atomic_load(&comm->shared->aborted) ? ncclRemoteError : ncclSuccess;
+	return ncclSuccess;
+}

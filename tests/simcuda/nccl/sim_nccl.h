@@ -1,0 +1,116 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The inside of the simulated libnccl.so.2. Ranks, threads or processes of one machine, meet in
+ * shared memory whose name is in the unique id: each says when its kernel began, and the kernels of
+ * all end together. Nothing is moved or reduced, as kernels of this device compute nothing.
+ */
+#ifndef SIMCUDA_NCCL_SIM_NCCL_H
+#define SIMCUDA_NCCL_SIM_NCCL_H
+
+#include "sim.h"
+
+#include <stdatomic.h>
+
+#include "nccl/include/nccl.h"
+
+#define SIM_NCCL_EXPORT __attribute__((visibility("default")))
+
+enum sim_nccl_function {
+	SIM_ALL_REDUCE,
+	SIM_BROADCAST,
+	SIM_REDUCE,
+	SIM_ALL_GATHER,
+	SIM_REDUCE_SCATTER,
+	SIM_ALL_TO_ALL,
+	SIM_GATHER,
+	SIM_SCATTER,
+	SIM_SEND,
+	SIM_RECV,
+};
+
+/* When one rank came to one meeting; @tag is its number, from 1. */
+struct sim_cell {
+	_Atomic uint64_t tag;
+	_Atomic uint64_t start;
+};
+
+/* What a rank asked for in ncclCommSplit. */
+struct sim_split {
+	_Atomic uint32_t ready;
+	int color, key;
+};
+
+#define SIM_SLOTS      256u /* meetings of all that are kept */
+#define SIM_PAIRS      64u  /* ... of two */
+#define SIM_SPLITS     64u
+#define SIM_MOST_RANKS 64
+
+struct sim_shared {
+	_Atomic uint32_t joined;
+	_Atomic uint32_t aborted;
+	struct sim_split splits[SIM_SPLITS][SIM_MOST_RANKS];
+	struct sim_cell all[SIM_SLOTS][SIM_MOST_RANKS];
+	struct sim_cell pairs[SIM_MOST_RANKS][SIM_MOST_RANKS][SIM_PAIRS][2]; /* from, to; sides */
+};
+
+struct ncclComm {
+	struct sim_shared *shared;
+	char name[NCCL_UNIQUE_ID_BYTES];
+	int rank, ranks, device;
+	CUcontext context;
+	CUmodule module;
+	uint64_t sequence;
+	uint64_t splits;
+	uint64_t sent[SIM_MOST_RANKS], received[SIM_MOST_RANKS];
+	_Atomic int meetings; /* kernels that have not ended */
+};
+
+struct sim_operation {
+	enum sim_nccl_function function;
+	size_t count;
+	ncclDataType_t type;
+	int reduction, peer;
+	uint64_t number; /* of its meeting */
+	ncclComm_t comm;
+	cudaStream_t stream;
+};
+
+/* driver.c: what of the simulated driver is called; found by dlsym as NCCL does it. */
+struct sim_nccl_driver {
+	const struct sim_table *table;
+	CUresult (*get_current)(CUcontext *context);
+	CUresult (*get_device)(CUdevice *device);
+	CUresult (*retain)(CUcontext *context, CUdevice device);
+	CUresult (*push)(CUcontext context);
+	CUresult (*pop)(CUcontext *context);
+	CUresult (*load)(CUmodule *module, const void *image);
+	CUresult (*find)(CUfunction *function, CUmodule module, const char *name);
+	CUresult (*launch)(CUfunction function, unsigned int gx, unsigned int gy, unsigned int gz,
+			   unsigned int bx, unsigned int by, unsigned int bz, unsigned int shared,
+			   CUstream stream, void **params, void **extra);
+};
+
+/* NULL: there is no simulated driver. */
+const struct sim_nccl_driver *sim_nccl_driver(void);
+
+/* communicator.c */
+ncclResult_t sim_comm_attach(ncclComm_t *comm, const char *name, int ranks, int rank, int device);
+ncclResult_t sim_comm_wait_all(ncclComm_t comm);
+
+/* group.c: whether this thread is in one; then @comm is waited for at its end. */
+bool sim_group_defers(ncclComm_t comm);
+
+/* Now, or at the end of the group. */
+ncclResult_t sim_group_take(const struct sim_operation *operation);
+
+/* An error in a group is that of its end, too. */
+ncclResult_t sim_group_result(ncclResult_t result);
+
+/* launch.c: one kernel for all of them, which are of one communicator. */
+ncclResult_t sim_nccl_launch(const struct sim_operation *operations, size_t count);
+
+/* Waits for what another rank does. False: the communicator was aborted. */
+bool sim_nccl_wait(const struct sim_shared *shared, const _Atomic uint64_t *value, uint64_t least);
+void sim_nccl_nap(unsigned int *times);
+
+#endif

@@ -1,0 +1,200 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * A program that uses NCCL, written against nccl.h. Prints the result of each call.
+ *
+ *   collectives train ID RANK RANKS STEPS LATE_NS   a rank of several processes, which meet through
+ *                                                   the file ID; the host is late in each step
+ *   collectives device COUNT                        one process with several devices
+ *   collectives errors                              calls that fail
+ */
+#include <cuda.h>
+#include <nccl.h>
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#define COUNT      262144 /* elements */
+#define MOST       8
+
+#define SHOW(call) show(#call, call)
+
+static const char image[] = ".version 8.0\n.target sm_80\n.address_size 64\n"
+			    ".visible .entry compute(.param .u64 p) { ret; }\n";
+
+static void show(const char *call, ncclResult_t result)
+{
+	printf("%.*s: %d\n", (int)strcspn(call, "("), call, (int)result);
+}
+
+static void nap(long ns)
+{
+	struct timespec time = {ns / 1000000000, ns % 1000000000};
+
+	nanosleep(&time, NULL);
+}
+
+static void check(CUresult result)
+{
+	if (result) {
+		printf("CUDA error %d\n", (int)result);
+		exit(1);
+	}
+}
+
+static CUfunction use_device(int ordinal)
+{
+	CUfunction compute;
+	CUcontext context;
+	CUmodule module;
+
+	check(cuInit(0));
+	check(cuDevicePrimaryCtxRetain(&context, ordinal));
+	check(cuCtxSetCurrent(context));
+	check(cuModuleLoadData(&module, image));
+	check(cuModuleGetFunction(&compute, module, "compute"));
+	return compute;
+}
+
+/* The first rank makes the id, the others read it when it is whole. */
+static ncclUniqueId share_id(const char *path, int rank)
+{
+	char part[512];
+	ncclUniqueId id;
+	FILE *file;
+
+	if (rank == 0) {
+		SHOW(ncclGetUniqueId(&id));
+		snprintf(part, sizeof(part), "%s.part", path);
+		file = fopen(part, "w");
+		if (!file || fwrite(&id, sizeof(id), 1, file) != 1 || fclose(file) ||
+		    rename(part, path))
+			exit(1);
+		return id;
+	}
+	while (!(file = fopen(path, "r")))
+		nap(1000000);
+	if (fread(&id, sizeof(id), 1, file) != 1)
+		exit(1);
+	fclose(file);
+	return id;
+}
+
+static void step(CUfunction compute, CUstream stream, ncclComm_t comm, long late)
+{
+	if (late)
+		nap(late);
+	for (int i = 0; i < 4; i++)
+		check(cuLaunchKernel(compute, 64, 1, 1, 128, 1, 1, 0, stream, NULL, NULL));
+	ncclAllReduce(NULL, NULL, COUNT, ncclFloat, ncclSum, comm, stream);
+	ncclAllGather(NULL, NULL, COUNT / 4, ncclBfloat16, comm, stream);
+	check(cuStreamSynchronize(stream));
+}
+
+/* Two operations in one kernel, then a send to the next rank and one from the rank before. */
+static void grouped(CUstream stream, ncclComm_t comm, int rank, int ranks)
+{
+	SHOW(ncclGroupStart());
+	SHOW(ncclReduceScatter(NULL, NULL, 1024, ncclHalf, ncclMax, comm, stream));
+	SHOW(ncclReduceScatter(NULL, NULL, 2048, ncclHalf, ncclMax, comm, stream));
+	SHOW(ncclGroupEnd());
+	SHOW(ncclGroupStart());
+	SHOW(ncclGroupStart());
+	SHOW(ncclSend(NULL, 512, ncclInt8, (rank + 1) % ranks, comm, stream));
+	SHOW(ncclGroupEnd());
+	SHOW(ncclRecv(NULL, 512, ncclInt8, (rank + ranks - 1) % ranks, comm, stream));
+	SHOW(ncclGroupEnd());
+	check(cuStreamSynchronize(stream));
+}
+
+static int train(char **words)
+{
+	int rank = atoi(words[1]), ranks = atoi(words[2]), steps = atoi(words[3]);
+	CUfunction compute = use_device(0);
+	ncclUniqueId id = share_id(words[0], rank);
+	ncclComm_t comm, half;
+	CUstream stream;
+
+	check(cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING));
+	SHOW(ncclCommInitRank(&comm, ranks, id, rank));
+	SHOW(ncclCommSplit(comm, rank % 2, rank, &half, NULL));
+	for (int i = 0; i < steps; i++)
+		step(compute, stream, comm, atol(words[4]));
+	SHOW(ncclBroadcast(NULL, NULL, 100, ncclDouble, 1, half, stream));
+	SHOW(ncclBcast(NULL, 100, ncclInt64, 0, comm, stream));
+	SHOW(ncclReduce(NULL, NULL, 100, ncclUint8, ncclProd, 2 % ranks, comm, stream));
+	SHOW(ncclAlltoAll(NULL, NULL, 64, ncclFloat8e4m3, comm, stream));
+	SHOW(ncclGather(NULL, NULL, 64, ncclInt32, 0, comm, stream));
+	SHOW(ncclScatter(NULL, NULL, 64, ncclUint32, 0, comm, stream));
+	grouped(stream, comm, rank, ranks);
+	SHOW(ncclCommDestroy(half));
+	SHOW(ncclCommFinalize(comm));
+	SHOW(ncclCommDestroy(comm));
+	return 0;
+}
+
+static int device(int count)
+{
+	ncclComm_t comms[MOST];
+	CUstream streams[MOST];
+
+	use_device(0);
+	SHOW(ncclCommInitAll(comms, count, NULL));
+	for (int i = 0; i < count; i++) {
+		use_device(i);
+		check(cuStreamCreate(&streams[i], CU_STREAM_NON_BLOCKING));
+	}
+	SHOW(ncclGroupStart());
+	for (int i = 0; i < count; i++)
+		SHOW(ncclAllReduce(NULL, NULL, COUNT, ncclFloat, ncclAvg, comms[i], streams[i]));
+	SHOW(ncclGroupEnd());
+	for (int i = 0; i < count; i++) {
+		check(cuStreamSynchronize(streams[i]));
+		SHOW(ncclCommDestroy(comms[i]));
+	}
+	return 0;
+}
+
+static int errors(void)
+{
+	ncclUniqueId id = {"/no"};
+	ncclComm_t comm = NULL;
+	int version = 0;
+
+	use_device(0);
+	SHOW(ncclGetVersion(&version));
+	SHOW(ncclGroupEnd());
+	SHOW(ncclAllReduce(NULL, NULL, 1, ncclFloat, ncclSum, NULL, NULL));
+	SHOW(ncclCommInitRank(&comm, 2, id, 7));
+	printf("%s\n", comm ? "a communicator" : "no communicator");
+	SHOW(ncclGetUniqueId(NULL));
+	SHOW(ncclGetUniqueId(&id));
+	SHOW(ncclCommInitRank(&comm, 1, id, 0));
+	SHOW(ncclBroadcast(NULL, NULL, 1, ncclFloat, 5, comm, NULL));
+	SHOW(ncclAllReduce(NULL, NULL, 1, (ncclDataType_t)77, ncclSum, comm, NULL));
+	SHOW(ncclGroupStart());
+	SHOW(ncclAllReduce(NULL, NULL, 1, ncclFloat, ncclSum, comm, NULL));
+	SHOW(ncclSend(NULL, 1, ncclFloat, 5, comm, NULL));
+	SHOW(ncclGroupEnd());
+	SHOW(ncclAllReduce(NULL, NULL, 3, ncclFloat, ncclSum, comm, NULL));
+	setenv("SIMNCCL_GROUP_END", "2", 1);
+	SHOW(ncclGroupStart());
+	SHOW(ncclAllReduce(NULL, NULL, 4, ncclFloat, ncclSum, comm, NULL));
+	SHOW(ncclGroupEnd());
+	SHOW(ncclGroupStart());
+	SHOW(ncclGroupSimulateEnd(NULL));
+	SHOW(ncclCommAbort(comm));
+	SHOW(ncclCommDestroy(NULL));
+	return 0;
+}
+
+int main(int argc, char **argv)
+{
+	if (argc == 7 && !strcmp(argv[1], "train"))
+		return train(argv + 2);
+	if (argc == 3 && !strcmp(argv[1], "device"))
+		return device(atoi(argv[2]));
+	return argc == 2 && !strcmp(argv[1], "errors") ? errors() : 2;
+}

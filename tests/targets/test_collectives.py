@@ -1,0 +1,211 @@
+# SPDX-License-Identifier: Apache-2.0
+"""--libraries=nccl on the simulated libnccl: the calls, their kernels, the tables of the ranks.
+
+    test_collectives.py BUILD SOURCE PROGRAM
+"""
+
+import csv
+import glob
+import json
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+import unittest
+
+import trace_file
+
+BUILD, SOURCE, PROGRAM = (os.path.realpath(path) for path in sys.argv[1:4])
+del sys.argv[1:4]
+CLI = os.path.join(BUILD, "cli", "gputrace-cli")
+RANKS = 4
+STEPS = 12
+COUNT = 262144
+# the collectives of both communicators and the two groups of a rank, besides its steps
+OTHERS = ["ncclBroadcast", "ncclBcast", "ncclReduce", "ncclAlltoAll", "ncclGather", "ncclScatter", "ncclGroupStart",
+          "ncclReduceScatter", "ncclReduceScatter", "ncclGroupEnd", "ncclGroupStart", "ncclGroupStart", "ncclSend",
+          "ncclGroupEnd", "ncclRecv", "ncclGroupEnd", "ncclCommDestroy", "ncclCommFinalize", "ncclCommDestroy"]
+# of the last rank: arguments besides those of its communicator
+ARGUMENTS = {
+    "ncclAllReduce": {"Collective name": "allreduce", "dtype": "Float", "In msg nelems": COUNT, "Out msg nelems": COUNT,
+                      "message bytes": 4 * COUNT, "reduction": "sum"},
+    "ncclAllGather": {"Collective name": "_allgather_base", "dtype": "BFloat16", "In msg nelems": COUNT // 4,
+                      "Out msg nelems": COUNT, "message bytes": 2 * COUNT},
+    "ncclBroadcast": {"Collective name": "broadcast", "dtype": "Double", "In msg nelems": 100, "Out msg nelems": 100,
+                      "message bytes": 800, "Root Rank": 1},
+    "ncclBcast": {"Collective name": "broadcast", "dtype": "Long", "In msg nelems": 100, "Out msg nelems": 100,
+                  "message bytes": 800, "Root Rank": 0},
+    "ncclReduce": {"Collective name": "reduce", "dtype": "Byte", "In msg nelems": 100, "Out msg nelems": 100,
+                   "message bytes": 100, "reduction": "prod", "Root Rank": 2},
+    "ncclAlltoAll": {"Collective name": "all_to_all", "dtype": "Float8_e4m3fn", "In msg nelems": 256,
+                     "Out msg nelems": 256, "message bytes": 256},
+    "ncclGather": {"Collective name": "gather", "dtype": "Int", "In msg nelems": 64, "Out msg nelems": 256,
+                   "message bytes": 1024, "Root Rank": 0},
+    "ncclScatter": {"Collective name": "scatter", "dtype": "UInt32", "In msg nelems": 256, "Out msg nelems": 64,
+                    "message bytes": 1024, "Root Rank": 0},
+    "ncclSend": {"Collective name": "send", "dtype": "Char", "In msg nelems": 512, "Out msg nelems": 512,
+                 "message bytes": 512, "Dst Rank": 0},
+    "ncclRecv": {"Collective name": "recv", "dtype": "Char", "In msg nelems": 512, "Out msg nelems": 512,
+                 "message bytes": 512, "Src Rank": 2},
+}
+
+
+def tool(*words):
+    result = subprocess.run([CLI, *words], capture_output=True, text=True, timeout=120, check=False)
+    return result.returncode, result.stdout, result.stderr
+
+
+def start_ranks(late_ns, slow):
+    """A shell's words that run the ranks of a job; rank 2 is late: its host, or its kernels (@slow)."""
+    each = (f'SIMCUDA_KERNEL_NS=$([ $r = 2 ] && echo {slow} || echo 20000) RANK=$r WORLD_SIZE={RANKS} '
+            f'"$0" train "$1/id" $r {RANKS} {STEPS} $([ $r = 2 ] && echo {late_ns} || echo 0) >"$1/said.$r" || echo $? >"$1/failed" &')
+    return f"for r in {' '.join(map(str, range(RANKS)))}; do {each} done; wait"
+
+
+class Collectives(unittest.TestCase):
+    def setUp(self):
+        self.folder = os.path.realpath(tempfile.mkdtemp(prefix="gt-collectives-"))
+        self.addCleanup(shutil.rmtree, self.folder, ignore_errors=True)
+
+    def run_words(self, words, options=None, devices=1, **variables):
+        """Untraced if there are no options. Returns what the program said."""
+        tracer = [] if options is None else [os.path.join(SOURCE, "scripts", "gputrace"), "run",
+                                             "--output=" + self.folder + "/out", *options]
+        result = subprocess.run(
+            [os.path.join(SOURCE, "scripts", "simcuda"), "--build=" + BUILD, f"--devices={devices}", *tracer, *words],
+            capture_output=True, text=True, timeout=120, check=False, stdin=subprocess.DEVNULL,
+            env=dict(os.environ, GPUTRACE_BUILD=BUILD, **variables))
+        self.assertEqual(result.returncode, 0, result.stderr)
+        self.assertNotIn("cannot be preloaded", result.stderr)
+        self.assertNotIn("not recorded", result.stderr)
+        return result.stdout
+
+    def train(self, *options, late_ns=0, slow=20000):
+        """The traces of a job, by rank."""
+        self.run_words(["sh", "-c", start_ranks(late_ns, slow), PROGRAM, self.folder], ["--libraries=nccl", *options])
+        self.assertFalse(os.path.exists(self.folder + "/failed"))
+        found = {}
+        for path in glob.glob(self.folder + "/out/**/rank*", recursive=True):
+            found[int(os.path.basename(path)[4])] = path
+        self.assertEqual(sorted(found), list(range(RANKS)))
+        code, out, err = tool("verify", *found.values())
+        self.assertEqual(code, 0, out + err)
+        return found
+
+    def calls(self, trace):
+        return sorted((e for e in trace.slices if e["cat"] == "library"), key=lambda e: e["ts"])
+
+    def check_calls(self, trace, rank):
+        calls = self.calls(trace)
+        names = ["ncclCommInitRank", "ncclCommSplit"] + ["ncclAllReduce", "ncclAllGather"] * STEPS + OTHERS
+        if rank == 0:
+            names.insert(0, "ncclGetUniqueId")
+        self.assertEqual([e["name"] for e in calls], names)
+        groups, sequences = {}, {}
+        for event in calls:
+            args = dict(event["args"])
+            if "Rank" not in args:
+                self.assertEqual(args, {}, event["name"])
+                continue
+            size, group = args.pop("Group size"), args.pop("Process Group Name")
+            self.assertEqual(args.pop("Rank"), rank if size == RANKS else rank // 2)
+            self.assertEqual(groups.setdefault(size, group), group)
+            if "Seq" in args:
+                sequences.setdefault(size, []).append(args.pop("Seq"))
+            if rank == RANKS - 1 and event["name"] in ARGUMENTS:
+                self.assertEqual(args, ARGUMENTS[event["name"]], event["name"])
+        self.assertEqual(sequences, {RANKS: list(range(1, 2 * STEPS + 8)), RANKS // 2: [1]})
+        return groups
+
+    def check_kernels(self, trace, groups):
+        """Each has what its call has, if it has only one."""
+        kernels = sorted((e for e in trace.gpu if e["name"].startswith("nccl")), key=lambda e: e["ts"])
+        self.assertEqual(len(kernels), 2 * STEPS + 8)
+        keys = {"Collective name", "dtype", "In msg nelems", "Out msg nelems", "reduction", "Group size",
+                "Process Group Name", "Rank", "Root Rank", "Seq", "fused operations", "Src Rank", "Dst Rank"}
+        alone = [e for e in self.calls(trace) if "Seq" in e["args"] and e["name"] != "ncclReduceScatter"]
+        for kernel, call in zip(kernels, alone):
+            self.assertEqual({k: v for k, v in kernel["args"].items() if k in keys},
+                             {k: v for k, v in call["args"].items() if k in keys}, call["name"])
+            self.assertGreaterEqual(trace.start(kernel), trace.start(call))
+        fused = [{k: v for k, v in kernel["args"].items() if k in keys} for kernel in kernels[-2:]]
+        group = {"Group size": RANKS, "Process Group Name": groups[RANKS], "Rank": fused[0]["Rank"],
+                 "fused operations": 2}
+        self.assertEqual(fused[0], {"Collective name": "_reduce_scatter_base", "dtype": "Half", "reduction": "max",
+                                    "Seq": 2 * STEPS + 6, **group})
+        self.assertEqual({k: v for k, v in fused[1].items() if k not in ("Src Rank", "Dst Rank", "Root Rank")},
+                         {"dtype": "Char", **group})
+
+    def test_calls_and_kernels(self):
+        traces = {rank: trace_file.Trace(path) for rank, path in self.train().items()}
+        groups = [self.check_calls(traces[rank], rank) for rank in range(RANKS)]
+        self.assertEqual(len({g[RANKS] for g in groups}), 1)
+        self.assertEqual(groups[0], groups[2])
+        self.assertEqual(groups[1], groups[3])
+        self.assertEqual(len({g[RANKS // 2] for g in groups}), 2)
+        for rank in range(RANKS):
+            self.check_kernels(traces[rank], groups[rank])
+            # kernels of one collective end together in all ranks
+        ends = [[t.start(e) + t.duration(e) for e in t.gpu if e["args"].get("Seq") == 1 and e["args"]["Group size"] == RANKS]
+                for t in traces.values()]
+        self.assertLess(max(max(ends)) - min(min(ends)), 100000)
+
+    def test_perfetto(self):
+        """The same calls and kernels come back from the other format."""
+        for rank, path in self.train("--format=perfetto").items():
+            code, out, err = tool("convert", path, self.folder + f"/{rank}.pt.trace.json")
+            self.assertEqual(code, 0, out + err)
+            trace = trace_file.Trace(self.folder + f"/{rank}.pt.trace.json")
+            self.check_kernels(trace, self.check_calls(trace, rank))
+
+    def test_one_process(self):
+        said = self.run_words([PROGRAM, "device", "3"], devices=3)
+        self.assertEqual(self.run_words([PROGRAM, "device", "3"], ["--libraries=nccl", "--quiet"], devices=3), said)
+        trace = trace_file.Trace(trace_file.find(self.folder)[0])
+        kernels = [e for e in trace.gpu if e["name"].startswith("nccl")]
+        self.assertEqual(len(kernels), 3)
+        for kernel in kernels:
+            self.assertEqual(kernel["args"]["Rank"], kernel["args"]["device"])
+            self.assertEqual((kernel["args"]["Seq"], kernel["args"]["reduction"], kernel["args"]["Group size"]), (1, "avg", 3))
+            self.assertNotIn("fused operations", kernel["args"])
+
+    def test_results_are_the_program_s(self):
+        said = self.run_words([PROGRAM, "errors"])
+        self.assertIn("ncclGroupEnd: 4\n", said)
+        self.assertEqual(self.run_words([PROGRAM, "errors"], ["--libraries=nccl", "--quiet"]), said)
+        trace = trace_file.Trace(trace_file.find(self.folder)[0])
+        shown = [f"{e['name']}: {e['args'].get('result', 0)}" for e in self.calls(trace)]
+        expected = [line for line in said.splitlines() if ":" in line and "ncclGetVersion" not in line]
+        self.assertEqual(shown[-len(expected):], expected)
+        # what fails has no place among the collectives; the end of a group comes too late for that
+        counted = [e["args"]["Seq"] for e in self.calls(trace) if "Seq" in e["args"] and "result" not in e["args"]]
+        self.assertEqual(counted, [1, 2, 3])
+        kernels = [e["args"] for e in trace.gpu if e["name"].startswith("nccl")]
+        self.assertEqual([(k["Seq"], k["In msg nelems"]) for k in kernels], [(2, 3)])
+
+    def test_not_without_the_option(self):
+        self.run_words([PROGRAM, "device", "1"], ["--quiet"])
+        trace = trace_file.Trace(trace_file.find(self.folder)[0])
+        self.assertEqual(self.calls(trace), [])
+        self.assertEqual([e["args"].get("Group size") for e in trace.gpu], [None])
+
+    def late_rank(self, **how):
+        self.train(**how)
+        code, out, err = tool("ranks", "--format=csv", "--output=" + self.folder + "/tables", self.folder + "/out")
+        self.assertEqual(code, 0, out + err)
+        with open(self.folder + "/tables/rank_late.csv", encoding="utf-8") as file:
+            first = next(csv.DictReader(file))
+        return {key.split(" (")[0]: value for key, value in first.items()}
+
+    def test_late_by_host(self):
+        row = self.late_rank(late_ns=3000000)
+        self.assertEqual((row["Rank"], row["Cause"]), ("rank 2", "host"), row)
+
+    def test_late_by_gpu(self):
+        row = self.late_rank(slow=1500000)
+        self.assertEqual((row["Rank"], row["Cause"]), ("rank 2", "slower GPU"), row)
+
+
+if __name__ == "__main__":
+    unittest.main()
