@@ -10,6 +10,7 @@
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
+#include <string.h>
 
 #include "core/guest/memory.h"
 
@@ -30,6 +31,9 @@
 /* Bytes of a line table, at each end, that are hashed. */
 #define TABLE_HASHED    256u
 
+/* Code objects that are found by their address first: a power of two. */
+#define RECENT          8192u
+
 struct python_slot {
 	_Atomic uint64_t identity; /* 0: empty, or not written yet */
 	struct gt_python_code *_Atomic code;
@@ -38,6 +42,7 @@ struct python_slot {
 static struct {
 	struct python_slot *slots;
 	uint8_t *copies;
+	const struct gt_python_code *_Atomic recent[RECENT]; /* by the original's address */
 	_Atomic size_t copies_used;
 	_Atomic uint64_t seen, refused;
 } codes;
@@ -290,12 +295,16 @@ static struct gt_python_code *copy_code(const struct gt_python_runtime *runtime,
 	if (!code || !copy_head(object, layout->code_size, bytes))
 		return NULL;
 	code->identity = identity;
+	code->object = object;
+	code->table_object = gt_python_word(head, layout->code_table);
+	code->name_object = gt_python_word(head, layout->code_name);
+	code->filename_object = gt_python_word(head, layout->code_filename);
 	code->format = layout->table;
 	code->first_line = gt_python_int(head, layout->code_first_line);
 	code->length = read_length(runtime, head);
-	if (!copy_string(runtime, gt_python_word(head, layout->code_name), &code->name) ||
-	    !copy_string(runtime, gt_python_word(head, layout->code_filename), &code->filename) ||
-	    !copy_table(runtime, gt_python_word(head, layout->code_table), code))
+	if (!copy_string(runtime, code->name_object, &code->name) ||
+	    !copy_string(runtime, code->filename_object, &code->filename) ||
+	    !copy_table(runtime, code->table_object, code))
 		return NULL;
 	return code;
 }
@@ -309,6 +318,7 @@ static uint32_t publish(struct gt_python_code *code)
 		struct python_slot *slot = &codes.slots[at];
 		struct gt_python_code *there = NULL;
 
+		code->number = at + 1;
 		/* release: the copy is whole before it can be found */
 		if (atomic_compare_exchange_strong_explicit(&slot->code, &there, code,
 							    memory_order_acq_rel,
@@ -358,9 +368,49 @@ static inline __attribute__((always_inline)) uint32_t find_number(
 	}
 }
 
+/* Whether the line table at @data is the copied one, in the parts that hash_table covers. */
+static inline bool is_table(const struct gt_python_code *code, uint64_t data)
+{
+	uint32_t size = code->table_size;
+
+	if (size <= 2 * TABLE_HASHED)
+		return !memcmp(code->table, (const void *)data, size);
+	return !memcmp(code->table, (const void *)data, TABLE_HASHED) &&
+	       !memcmp(code->table + size - TABLE_HASHED,
+		       (const void *)(data + size - TABLE_HASHED), TABLE_HASHED);
+}
+
+/* Whether @object, at the address of the original of @code, is that original and not one that came
+ * after it: compares what make_identity hashes. */
+static inline bool is_original(const struct gt_python_runtime *runtime, uint64_t object,
+			       const struct gt_python_code *code)
+{
+	const struct gt_python_layout *layout = &runtime->layout;
+
+	return code->object == object && code->table &&
+	       gt_python_word(object, layout->object_type) == runtime->code_type &&
+	       gt_python_word(object, layout->code_table) == code->table_object &&
+	       gt_python_word(object, layout->code_name) == code->name_object &&
+	       gt_python_word(object, layout->code_filename) == code->filename_object &&
+	       gt_python_int(object, layout->code_first_line) == code->first_line &&
+	       gt_python_word(code->table_object, layout->bytes_size) == code->table_size &&
+	       is_table(code, code->table_object + layout->bytes_data);
+}
+
 uint32_t gt_python_codes_number(const struct gt_python_runtime *runtime, uint64_t object)
 {
-	return find_number(runtime, object, identify(runtime, object));
+	const struct gt_python_code *_Atomic *recent =
+		&codes.recent[(object >> 4 ^ object >> 17) % RECENT];
+	/* pairs with the release below: the copy is whole */
+	const struct gt_python_code *code = atomic_load_explicit(recent, memory_order_acquire);
+	uint32_t number;
+
+	if (__builtin_expect(code && is_original(runtime, object, code), 1))
+		return code->number;
+	number = find_number(runtime, object, identify(runtime, object));
+	if (number)
+		atomic_store_explicit(recent, gt_python_codes_at(number), memory_order_release);
+	return number;
 }
 
 uint32_t gt_python_codes_number_elsewhere(const struct gt_python_runtime *runtime, uint64_t object)

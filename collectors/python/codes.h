@@ -27,6 +27,9 @@ struct gt_python_text {
 /* The copy of a code object. */
 struct gt_python_code {
 	uint64_t identity;
+	uint32_t number;
+	uint64_t object; /* address of the original, and of what it pointed to */
+	uint64_t table_object, name_object, filename_object;
 	int32_t first_line;
 	uint32_t length; /* of its instructions, bytes */
 	enum gt_python_table format;

@@ -81,11 +81,25 @@ static uint64_t pack_frame(const struct gt_python_runtime *runtime, uint64_t fra
 			      gt_python_frame_offset(layout, frame, code));
 }
 
+/* @page: of the frame before; set to this one's if all of it is there. */
+static inline bool can_read_frame(const struct gt_python_layout *layout, uint64_t frame,
+				  uint64_t *page)
+{
+	uint64_t first = frame >> GT_PYTHON_PAGE_BITS;
+	uint64_t last = (frame + layout->frame_size - 1) >> GT_PYTHON_PAGE_BITS;
+
+	if (__builtin_expect(first == *page && last == *page, 1))
+		return true;
+	*page = last;
+	return gt_python_can_read(frame, layout->frame_size);
+}
+
 int gt_python_walk(const struct gt_python_runtime *runtime, uint64_t frame, uint32_t max,
 		   uint64_t *ret_frames, uint32_t *ret_count)
 {
 	const struct gt_python_layout *layout = &runtime->layout;
 	uint64_t mark = 0; /* an earlier frame, moved at powers of two: finds cycles */
+	uint64_t page = 0; /* with the last frame: frames are close together from 3.11 on */
 	uint32_t count = 0;
 
 	for (uint32_t steps = 1; frame && count < max; steps++) {
@@ -93,7 +107,7 @@ int gt_python_walk(const struct gt_python_runtime *runtime, uint64_t frame, uint
 			return -ELOOP;
 		if ((steps & (steps - 1)) == 0)
 			mark = frame;
-		if (frame % sizeof(uint64_t) || !gt_python_can_read(frame, layout->frame_size))
+		if (frame % sizeof(uint64_t) || !can_read_frame(layout, frame, &page))
 			return -EFAULT;
 		if (gt_python_frame_is_loop(layout, frame))
 			count = mark_loop(ret_frames, count, max);
