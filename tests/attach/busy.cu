@@ -217,9 +217,10 @@ int main()
 	cudaMemcpy(&found, sum, sizeof(found), cudaMemcpyDeviceToHost);
 	check(getenv("BUSY_SIMULATED") || found == total, "sum");
 	ends = true;
-	check(write(quiet[1], "x", 1) == 1, "write");
 	for (auto &thread : threads)
 		thread.join();
+	// The one that takes signals ends after the one that sends them, or the last signal is lost.
+	check(write(quiet[1], "x", 1) == 1, "write");
 	taker.join();
 	pthread_join(vectors, nullptr);
 	for (char **word = environ; *word; word++)
