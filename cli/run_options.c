@@ -23,6 +23,7 @@
 #include "core/window/capture_plan.h"
 #include "core/window/flight_plan.h"
 #include "core/window/glob.h"
+#include "core/window/rank_list.h"
 
 #define LINE_BYTES 4400
 
@@ -147,6 +148,14 @@ static bool fits_overhead(enum gt_option_id id, const char *value, char *ret_wro
 	return false;
 }
 
+static bool fits_ranks(enum gt_option_id id, const char *value, char *ret_wrong, size_t size)
+{
+	if (id != GT_CONFIG_RANKS || !gt_rank_list_check(value))
+		return true;
+	snprintf(ret_wrong, size, "--ranks=%s: it takes " GT_RANK_LIST_FORM, value);
+	return false;
+}
+
 static bool fits_recorder(enum gt_option_id id, const char *value, char *ret_wrong, size_t size)
 {
 	struct gt_flight_plan plan;
@@ -187,6 +196,7 @@ char *gt_run_option_variable(const char *option, char *ret_wrong, size_t size)
 	if (!fits_plan((enum gt_option_id)id, value, ret_wrong, size) ||
 	    !fits_filter((enum gt_option_id)id, value, ret_wrong, size) ||
 	    !fits_overhead((enum gt_option_id)id, value, ret_wrong, size) ||
+	    !fits_ranks((enum gt_option_id)id, value, ret_wrong, size) ||
 	    !fits_recorder((enum gt_option_id)id, value, ret_wrong, size))
 		return NULL;
 	if (id == GT_CONFIG_START_AT &&

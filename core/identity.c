@@ -12,16 +12,13 @@
 #include "core/guest/sys.h"
 #include "core/guest/text.h"
 
-/* Launchers in the order of precedence: torchrun and its kind, Open MPI, MPICH/Intel, PMIx,
- * Slurm. */
-static const struct {
+/* What launchers set, in the order of precedence; docs/ENVIRONMENTS.md has the sources. */
+static const struct launcher {
 	const char *rank, *world, *local;
 } launchers[] = {
-	{"RANK", "WORLD_SIZE", "LOCAL_RANK"},
-	{"OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE", "OMPI_COMM_WORLD_LOCAL_RANK"},
-	{"PMI_RANK", "PMI_SIZE", "MPI_LOCALRANKID"},
-	{"PMIX_RANK", "OMPI_COMM_WORLD_SIZE", "PMIX_LOCAL_RANK"},
-	{"SLURM_PROCID", "SLURM_NTASKS", "SLURM_LOCALID"},
+#define GT_LAUNCHER(rank, world, local) {rank, world, local},
+#include "core/launchers.def"
+#undef GT_LAUNCHER
 };
 
 const char *gt_identity_env(const char *name)
@@ -34,7 +31,7 @@ const char *gt_identity_env(const char *name)
 /* A small non-negative number, or @otherwise. */
 static int32_t env_number(const char *name, int32_t otherwise)
 {
-	const char *value = gt_identity_env(name);
+	const char *value = name ? gt_identity_env(name) : NULL;
 	const char *end;
 	uint64_t number;
 
@@ -63,6 +60,23 @@ static int32_t find_rank(int32_t *ret_world, int32_t *ret_local)
 			*ret_local = env_number(launchers[i].local, -1);
 	}
 	return found;
+}
+
+int32_t gt_identity_rank(void)
+{
+	int32_t world, local;
+
+	return find_rank(&world, &local);
+}
+
+bool gt_identity_is_rank(const char *word)
+{
+	size_t length = strcspn(word, "=");
+
+	for (size_t i = 0; i < sizeof(launchers) / sizeof(launchers[0]); i++)
+		if (strlen(launchers[i].rank) == length && !memcmp(launchers[i].rank, word, length))
+			return true;
+	return false;
 }
 
 bool gt_identity_has_peers(void)

@@ -6,11 +6,18 @@
 #define GT_CORE_IDENTITY_H
 
 #include <stdbool.h>
+#include <stdint.h>
 
 #include "core/schema/metadata.h"
 
 /* Fills process, host, pid, run, rank, world size, local rank. */
 void gt_identity_fill(struct gt_metadata *metadata);
+
+/* The rank that a launcher gave this process; -1: none. */
+int32_t gt_identity_rank(void);
+
+/* Whether @word, "NAME=value" of an environment, is the variable of a rank. */
+bool gt_identity_is_rank(const char *word);
 
 /* True when a launcher gave this process a rank and there are, or may be, other ranks. */
 bool gt_identity_has_peers(void);

@@ -5,19 +5,27 @@
  */
 #include "core/run_name.h"
 
+#include <fcntl.h>
 #include <stdint.h>
 #include <string.h>
 #include <time.h>
 #include <unistd.h>
 
+#include "core/guest/descriptor.h"
 #include "core/guest/sys.h"
 #include "core/guest/text.h"
 #include "core/identity.h"
 
 #define MOST_BYTES 64 /* of a job's name */
 
-static const char *const job_variables[] = {"OMPI_MCA_ess_base_jobid", "PMIX_NAMESPACE",
-					    "TORCHELASTIC_RUN_ID", "PBS_JOBID", "LSB_JOBID"};
+/* Those of a launch before those of a batch job, which may have several. */
+static const char *const job_variables[] = {"OMPI_MCA_ess_base_jobid",
+					    "PMIX_NAMESPACE",
+					    "TORCHELASTIC_RUN_ID",
+					    "PALS_APID",
+					    "FLUX_JOB_ID",
+					    "PBS_JOBID",
+					    "LSB_JOBID"};
 
 /* Only what is harmless in a file name (REQ-87): the environment is not ours. */
 static void make_harmless(char *name)
@@ -57,6 +65,50 @@ bool gt_run_name_of_job(char *ret_name, size_t size)
 	return true;
 }
 
+/* ---- the process group ---- */
+
+/* Has process @pid been given a rank? The text of its environment comes in parts, and only the
+ * beginning of each word is of interest. */
+static bool has_rank(int pid)
+{
+	char path[64], text[4096];
+	struct gt_descriptor file;
+	bool found = false;
+	size_t kept = 0;
+	ssize_t n;
+
+	gt_text_format(path, sizeof(path), "/proc/%d/environ", pid);
+	if (gt_descriptor_open(&file, AT_FDCWD, path, O_RDONLY, 0))
+		return false;
+	while (!found && (n = read(file.fd, text + kept, sizeof(text) - 1 - kept)) > 0) {
+		char *word = text, *end;
+
+		text[kept += (size_t)n] = 0;
+		for (; !found && (end = memchr(word, 0, (size_t)(text + kept - word)));
+		     word = end + 1)
+			found = gt_identity_is_rank(word);
+		kept = (size_t)(text + kept - word);
+		memmove(text, word, kept);
+		if (kept == sizeof(text) - 1) { /* a long one: its rest is no name */
+			found = gt_identity_is_rank(text);
+			text[0] = '=';
+			kept = 1;
+		}
+	}
+	gt_descriptor_close(&file);
+	return found;
+}
+
+int gt_run_name_group(void)
+{
+	int group = gt_sys_group(), parent;
+
+	if (!gt_identity_has_peers() || gt_sys_session(group) != group || !has_rank(group))
+		return group;
+	parent = gt_sys_parent(group);
+	return parent > 1 ? parent : group;
+}
+
 /* The name in the mark of a process of this group, or NULL. */
 static const char *find_marked(void)
 {
@@ -72,6 +124,7 @@ static const char *find_marked(void)
 void gt_run_name_find(char *ret_name, size_t size)
 {
 	const char *marked;
+	int group;
 
 	if (!gt_identity_is_alone() && gt_run_name_of_job(ret_name, size))
 		return;
@@ -81,8 +134,8 @@ void gt_run_name_find(char *ret_name, size_t size)
 		make_harmless(ret_name);
 		return;
 	}
-	gt_text_format(ret_name, size, "%d-%lu", gt_sys_group(),
-		       (unsigned long)gt_sys_start_ticks(gt_sys_group()));
+	group = gt_run_name_group();
+	gt_text_format(ret_name, size, "%d-%lu", group, (unsigned long)gt_sys_start_ticks(group));
 }
 
 /* Clock ticks since boot, the unit of start times in /proc. */

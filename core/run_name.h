@@ -15,17 +15,23 @@
 /* Variable that the first process of a run without `gputrace run` sets for its children. */
 #define GT_RUN_NAME_FIRST "GPUTRACE_FIRST"
 
-/* The id of the job (Slurm with its step, Open MPI, PMIx, torchrun, PBS, LSF): the same for all its
- * processes on all hosts. False: there is none. */
+/* The id of the job (Slurm with its step, Open MPI, PMIx, torchrun, PALS, Flux, PBS, LSF): the same
+ * for all its processes on all hosts. False: there is none. */
 bool gt_run_name_of_job(char *ret_name, size_t size);
 
 /*
  * The name for a process without `gputrace run`: the job's id, except for a single rank, since a
  * job may run several of these in sequence. Else, without peers, the name that the first traced
- * process of this process group set (gt_run_name_mark). Else that of the process group: ranks that
+ * process of this process group set (gt_run_name_mark). Else that of gt_run_name_group: ranks that
  * a script starts in the background have nothing else in common. Session start.
  */
 void gt_run_name_find(char *ret_name, size_t size);
+
+/*
+ * The process that stands for all ranks of a job without an id: the leader of the process group, or
+ * who started it when a launcher (MPICH's Hydra) gave each rank a session of its own.
+ */
+int gt_run_name_group(void);
 
 /*
  * The value of GT_RUN_NAME_FIRST that this process has to set for its children. False: none,

@@ -25,6 +25,7 @@
 #include "pipeline/dump_signal.h"
 #include "preload/attach.h"
 #include "preload/process.h"
+#include "preload/ranks.h"
 #include "preload/start.h"
 
 #define INJECTION      "CUDA_INJECTION64_PATH"
@@ -196,6 +197,11 @@ __attribute__((constructor)) static void on_load(void)
 {
 	if (getauxval(AT_SECURE)) {
 		atomic_store(&gt_session_state, GT_SESSION_OFF);
+		return;
+	}
+	if (!is_attached() && gt_ranks_leave_out(false)) {
+		atomic_store(&gt_session_state, GT_SESSION_OFF);
+		gt_nvtx_stop();
 		return;
 	}
 	gt_attach_loaded(is_attached());

@@ -35,6 +35,7 @@
 #include "preload/crash.h"
 #include "preload/first_call.h"
 #include "preload/process.h"
+#include "preload/ranks.h"
 
 static struct gt_pipeline pipeline; /* of this process */
 
@@ -152,7 +153,7 @@ static int start(struct gt_pipeline *p, char *const *environment)
 	gt_seccomp_check();
 	read_config(&p->config, environment);
 	if (!strcmp(gt_config_text(&p->config, GT_CONFIG_MODE), "off") ||
-	    !limit_memory(&p->config, &p->budget))
+	    gt_ranks_leave_out(true) || !limit_memory(&p->config, &p->budget))
 		return -ECANCELED;
 	gt_clock_init(&p->clock);
 	fill_metadata(&p->metadata, &p->config, &p->clock);

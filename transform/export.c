@@ -338,7 +338,10 @@ static int export_cuda_device(struct gt_export_rows *e, const struct gt_header_d
 		gt_export_put_int(e, pid);
 	else
 		gt_export_put_none(e);
-	gt_export_put_none(e);
+	if (device->uuid)
+		gt_export_put_text(e, device->uuid, strlen(device->uuid));
+	else
+		gt_export_put_none(e);
 	gt_export_put_int(e, device->sms);
 	return gt_export_end_row(e, GT_EXPORT_CUDA_DEVICE);
 }

@@ -42,6 +42,7 @@ static const enum gt_option_id from_start[] = {
 	GT_CONFIG_DUMP_SIGNAL,
 	GT_CONFIG_DUMP_AT_EXIT,
 	GT_CONFIG_COMPRESS,
+	GT_CONFIG_RANKS,
 };
 
 static bool takes(enum gt_option_id id)

@@ -12,6 +12,7 @@
 
 #include "cli/control/boxes.h"
 #include "cli/run/helper.h"
+#include "cli/run/ranks.h"
 #include "cli/run/say.h"
 #include "cli/run/unclosed.h"
 #include "cli/run/why.h"
@@ -120,17 +121,24 @@ static void symbolize(const struct gt_finish *run, const struct gt_traces *trace
 	free(files);
 }
 
-static void say_where(const struct gt_folder *folder, const struct gt_traces *traces)
+/* Returns how many ranks the traces are of. */
+static size_t say_where(const struct gt_finish *run, const struct gt_traces *traces)
 {
+	const struct gt_folder *folder = run->wanted.folder;
+	char own[128], of[64];
+	size_t ranks = gt_ranks_count(traces, of, sizeof(of));
+
+	gt_ranks_own(run->wanted.process, traces, own, sizeof(own));
 	if (traces->count == 1)
-		gt_say("trace: %s", traces->path[0]);
+		gt_say("trace: %s%s", traces->path[0], own);
 	else if (!traces->elsewhere)
-		gt_say("%zu traces in %s", traces->count, folder->path);
+		gt_say("%zu traces%s in %s", traces->count, of, folder->path);
 	else if (traces->elsewhere == traces->count)
-		gt_say("%zu traces in %s", traces->count, folder->fallback);
+		gt_say("%zu traces%s in %s", traces->count, of, folder->fallback);
 	else
-		gt_say("%zu traces in %s and, %zu of them, in %s", traces->count, folder->path,
-		       traces->elsewhere, folder->fallback);
+		gt_say("%zu traces%s in %s and, %zu of them, in %s", traces->count, of,
+		       folder->path, traces->elsewhere, folder->fallback);
+	return ranks;
 }
 
 /* What the summary takes is up to a quarter of a JSON file, of other forms more than their size. In
@@ -160,14 +168,20 @@ static void report(const struct gt_finish *run, const struct gt_traces *traces)
 {
 	static const char *const words[] = {"stats", "--summary", NULL};
 	const struct gt_helper helper = {.words = words};
-	char *word;
+	size_t ranks = say_where(run, traces);
+	const char *what =
+		ranks > 1 && !traces->elsewhere ? run->wanted.folder->path : traces->path[0];
+	char *word = gt_shell_word(what);
 
-	say_where(run->wanted.folder, traces);
 	if (!is_too_large(traces))
 		gt_helper_run(&helper, run->exec, traces->path, traces->count);
-	word = gt_shell_word(traces->path[0]);
-	gt_say("to see it: gputrace open %s, or drag it into https://ui.perfetto.dev",
-	       word ? word : traces->path[0]);
+	if (ranks > 1 && !traces->elsewhere)
+		gt_say("all ranks side by side: gputrace merge --output=all.json %s; which one is "
+		       "late: gputrace ranks %s",
+		       word ? word : what, word ? word : what);
+	else
+		gt_say("to see it: gputrace open %s, or drag it into https://ui.perfetto.dev",
+		       word ? word : what);
 	free(word);
 }
 
@@ -187,7 +201,8 @@ static void finish_none(const struct gt_finish *run)
 {
 	const struct gt_folder *folder = run->wanted.folder;
 
-	if (!run->exec->error && run->is_traced && folder->state != GT_FOLDER_STREAM)
+	if (!run->exec->error && run->is_traced && folder->state != GT_FOLDER_STREAM &&
+	    !gt_ranks_say_left_out(&run->wanted))
 		gt_why_say(folder, run->command, run->target, run->exec->wait_status);
 	gt_folder_remove_empty(folder);
 }

@@ -50,14 +50,16 @@ static time_t boot_time(void)
 	return (time_t)seconds;
 }
 
-/* By the start of the process group: the same for all processes of one command line on a host. */
+/* By the start of the process that stands for all: the same for all processes of one command line
+ * on a host. */
 static void name_by_group(char *ret_name, size_t size)
 {
-	uint64_t ticks = gt_sys_start_ticks((int)getpgrp());
+	int group = gt_run_name_group();
+	uint64_t ticks = gt_sys_start_ticks(group);
 
 	if (!ticks)
 		ticks = gt_sys_start_ticks((int)getpid());
-	name_by_time(boot_time() + (time_t)(ticks / (uint64_t)sysconf(_SC_CLK_TCK)), (int)getpgrp(),
+	name_by_time(boot_time() + (time_t)(ticks / (uint64_t)sysconf(_SC_CLK_TCK)), group,
 		     ret_name, size);
 }
 

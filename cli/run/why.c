@@ -61,7 +61,7 @@ static const char *missed_window(void)
 {
 	const char *delay = getenv("GPUTRACE_DELAY"), *moment = getenv("GPUTRACE_START_AT");
 	const char *range = getenv("GPUTRACE_CAPTURE_RANGE"), *wait = getenv("GPUTRACE_WAIT");
-	const char *schedule = getenv("GPUTRACE_SCHEDULE");
+	const char *schedule = getenv("GPUTRACE_SCHEDULE"), *ranks = getenv("GPUTRACE_RANKS");
 
 	if (range && *range)
 		return " or began no range of --capture-range";
@@ -71,6 +71,8 @@ static const char *missed_window(void)
 		return " or ended before gputrace start (--wait)";
 	if ((delay && strcmp(delay, "0") != 0) || (moment && *moment))
 		return " or ended before --delay or --start-at had passed";
+	if (ranks && *ranks)
+		return " or had no process with a rank of --ranks";
 	return "";
 }
 

@@ -46,8 +46,8 @@ int InitializeInjectionNvtx2(NvtxGetExportTableFunc_t get_table)
 {
 	const NvtxExportTableCallbacks *callbacks = get_table(NVTX_ETID_CALLBACKS);
 
-	if (gt_nvtx_prepare() || !callbacks || callbacks->struct_size < sizeof(*callbacks) ||
-	    !callbacks->GetModuleFunctionTable)
+	if (gt_nvtx_is_stopped() || gt_nvtx_prepare() || !callbacks ||
+	    callbacks->struct_size < sizeof(*callbacks) || !callbacks->GetModuleFunctionTable)
 		return 1;
 	for (size_t i = 0; i < sizeof(modules) / sizeof(modules[0]); i++)
 		fill_module(callbacks, &modules[i]);
@@ -77,8 +77,8 @@ static void fill_segment(const nvtxExtModuleSegment_t *segment, const struct gt_
 
 int InitializeInjectionNvtxExtension(nvtxExtModuleInfo_t *module)
 {
-	if (gt_nvtx_prepare() || module->structSize < sizeof(*module) || !module->segmentsCount ||
-	    !module->segments)
+	if (gt_nvtx_is_stopped() || gt_nvtx_prepare() || module->structSize < sizeof(*module) ||
+	    !module->segmentsCount || !module->segments)
 		return 1;
 	for (size_t i = 0; i < sizeof(extensions) / sizeof(extensions[0]); i++)
 		if (extensions[i].module == module->moduleId &&

@@ -24,6 +24,7 @@
 #ifndef GT_COLLECTORS_NVTX_NVTX_H
 #define GT_COLLECTORS_NVTX_NVTX_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "collectors/nvtx/headers.h"
@@ -39,6 +40,9 @@ int InitializeInjectionNvtxExtension(nvtxExtModuleInfo_t *module)
 
 /* The session has ended: handlers become no-ops. */
 void gt_nvtx_stop(void);
+
+/* Whether it has. */
+bool gt_nvtx_is_stopped(void);
 
 /* Errors on application threads, summed over all threads. */
 struct gt_nvtx_counts {

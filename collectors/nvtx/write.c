@@ -38,6 +38,11 @@ void gt_nvtx_stop(void)
 	atomic_store(&stopped, true);
 }
 
+bool gt_nvtx_is_stopped(void)
+{
+	return atomic_load(&stopped);
+}
+
 void gt_nvtx_count_wrong(void)
 {
 	atomic_fetch_add_explicit(&wrong, 1, memory_order_relaxed);

@@ -19,7 +19,9 @@
 #include "core/guest/seccomp.h"
 #include "core/guest/text.h"
 
-#define STAT_GROUP           5 /* fields of /proc/PID/stat */
+#define STAT_PARENT          4 /* fields of /proc/PID/stat */
+#define STAT_GROUP           5
+#define STAT_SESSION         6
 #define STAT_THREADS         20
 #define STAT_START           22
 
@@ -130,6 +132,16 @@ static uint64_t stat_field(int pid, int number)
 	for (int field = 2; p && field < number; field++)
 		p = strchr(p + 1, ' ');
 	return p && !gt_text_parse_u64(p + 1, &end, &value) ? value : 0;
+}
+
+int gt_sys_parent(int pid)
+{
+	return (int)stat_field(pid, STAT_PARENT);
+}
+
+int gt_sys_session(int pid)
+{
+	return (int)stat_field(pid, STAT_SESSION);
 }
 
 uint64_t gt_sys_start_ticks(int pid)

@@ -48,6 +48,10 @@ uint64_t gt_sys_pid_namespace(void);
 /* Threads of this process, an exited main thread included; 0: not known. */
 uint64_t gt_sys_threads(void);
 
+/* Parent and session of a process; 0: not known. */
+int gt_sys_parent(int pid);
+int gt_sys_session(int pid);
+
 /* As getpgrp, geteuid and gethostname; the name is "" when it is not known. */
 int gt_sys_group(void);
 uint32_t gt_sys_user(void);

@@ -43,6 +43,8 @@ static void put_device(struct gt_json *json, uint32_t index, const struct gt_dev
 			       gt_json_text_prefix(name->text, name->length, SHORT_NAME));
 	else
 		gt_json_cstr(json, "unknown");
+	if (name && *device->uuid)
+		gt_json_member_cstr(json, "uuid", device->uuid);
 	gt_json_member_u64(json, "totalGlobalMem", device->total_memory);
 	gt_json_member_u64(json, "computeMajor", device->compute_major);
 	gt_json_member_u64(json, "computeMinor", device->compute_minor);

@@ -283,10 +283,15 @@ struct gt_counter_event {
 	bool on_gpu; /* of the device in place, else of the process */
 };
 
+/* Bytes of the text of a device's id, with its end. */
+#define GT_DEVICE_UUID 44
+
 /* Properties of a GPU. */
 struct gt_device_event {
 	uint32_t id;
 	const struct gt_string *name;
+	char uuid[GT_DEVICE_UUID]; /* "GPU-..." or "MIG-..." as nvidia-smi -L prints it; empty: not
+				      known */
 	uint64_t total_memory;
 	uint32_t compute_major, compute_minor;
 	uint32_t sm_count, warp_size;

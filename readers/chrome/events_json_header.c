@@ -18,6 +18,15 @@ static uint64_t member_number(const struct gt_span *object, const char *key)
 										: 0;
 }
 
+/* It has no character that JSON escapes. */
+static void take_uuid(const struct gt_span *object, char *ret_text, size_t size)
+{
+	struct gt_span uuid;
+
+	if (gt_span_member(object, "uuid", &uuid) && uuid.kind == GT_SPAN_STRING)
+		snprintf(ret_text, size, "%.*s", (int)uuid.len, uuid.text);
+}
+
 static void take_device(struct gt_events_json *json, const struct gt_span *object,
 			struct gt_metadata *metadata)
 {
@@ -45,6 +54,7 @@ static void take_device(struct gt_events_json *json, const struct gt_span *objec
 		.shared_per_block = (uint32_t)member_number(object, "sharedMemPerBlock"),
 		.shared_per_block_optin = (uint32_t)member_number(object, "sharedMemPerBlockOptin"),
 		.shared_per_sm = (uint32_t)member_number(object, "sharedMemPerMultiprocessor")};
+	take_uuid(object, metadata->devices[id].uuid, sizeof(metadata->devices[id].uuid));
 }
 
 static void take_devices(struct gt_events_json *json, const struct gt_header *header,

@@ -12,8 +12,10 @@
 
 void gt_header_fini(struct gt_header *header)
 {
-	for (size_t i = 0; i < header->device_count; i++)
+	for (size_t i = 0; i < header->device_count; i++) {
 		free(header->devices[i].name);
+		free(header->devices[i].uuid);
+	}
 	for (size_t i = 0; i < header->member_count; i++) {
 		free(header->members[i].key);
 		free(header->members[i].text);
@@ -105,7 +107,7 @@ static void take_distributed(struct gt_header *header, const struct gt_span *obj
 
 static void take_device(struct gt_header_device *device, const struct gt_span *object, size_t index)
 {
-	struct gt_span name = find(object, "name");
+	struct gt_span name = find(object, "name"), uuid = find(object, "uuid");
 
 	*device = (struct gt_header_device){.id = (int64_t)index};
 	find_int(object, "id", &device->id);
@@ -114,6 +116,7 @@ static void take_device(struct gt_header_device *device, const struct gt_span *o
 	find_int(object, "computeMinor", &device->minor);
 	find_int(object, "numSms", &device->sms);
 	device->name = name.kind == GT_SPAN_STRING ? text_of(&name) : strdup("");
+	device->uuid = uuid.kind == GT_SPAN_STRING ? text_of(&uuid) : NULL;
 }
 
 static void take_devices(struct gt_header *header, const struct gt_span *array)

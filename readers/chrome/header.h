@@ -18,6 +18,7 @@
 struct gt_header_device {
 	int64_t id;
 	char *name;
+	char *uuid;     /* NULL: not known */
 	int64_t memory; /* bytes */
 	int64_t major, minor, sms;
 };

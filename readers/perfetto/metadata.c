@@ -6,6 +6,7 @@
 
 #include <errno.h>
 #include <stddef.h>
+#include <stdio.h>
 #include <string.h>
 
 struct pair {
@@ -173,6 +174,8 @@ static void take_device(struct gt_pftrace *pf, struct gt_wire wire, struct gt_me
 			set_number(&device, place, pair.number);
 		else if (!strcmp(pair.name, "name"))
 			device.name = pair.text;
+		else if (!strcmp(pair.name, "uuid") && pair.text)
+			snprintf(device.uuid, sizeof(device.uuid), "%s", pair.text->text);
 	}
 	if (device.id >= GT_METADATA_DEVICES)
 		return;

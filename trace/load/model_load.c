@@ -190,6 +190,7 @@ static int split_devices(const struct load *load)
 		*device = from->devices[i];
 		device->id = row->was;
 		device->name = strdup(device->name);
+		device->uuid = device->uuid ? strdup(device->uuid) : NULL;
 		rc = device->name ? 0 : -ENOMEM;
 		to->device_count += !rc;
 	}

@@ -187,6 +187,7 @@ static void put_device(struct gt_proto *out, const struct gt_device_event *devic
 
 	gt_proto_cstr(out, GT_PF_ANNOTATION_NAME, "device");
 	put_text(out, GT_PF_ANNOTATION_DICT, "name", device->name ? device->name->text : NULL);
+	put_text(out, GT_PF_ANNOTATION_DICT, "uuid", *device->uuid ? device->uuid : NULL);
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
 		put_uint(out, GT_PF_ANNOTATION_DICT, rows[i].name, rows[i].value);
 	gt_proto_end(out, at);

@@ -15,6 +15,7 @@
 #include "collectors/cupti/records/sanity.h"
 #include "collectors/cupti/records/stamps.h"
 #include "core/guest/log.h"
+#include "core/guest/text.h"
 
 /* Our enums have CUPTI's values, so that a translation is a bounds check. */
 _Static_assert((int)GT_COPY_PTOP == (int)CUPTI_ACTIVITY_MEMCPY_KIND_PTOP, "copy kinds");
@@ -404,6 +405,28 @@ static void translate_overhead(struct gt_translate *t, const void *record)
 	t->emit(t->context, &event);
 }
 
+/* An instance of a GPU (MIG) has an id of its own. All zero: the driver did not tell. */
+static void fill_uuid(const CUpti_ActivityDevice4 *r, char ret_text[GT_DEVICE_UUID])
+{
+	static const CUuuid none;
+	const CUuuid *id = r->isMigEnabled ? &r->migUuid : &r->uuid;
+	char *at = ret_text;
+
+	*ret_text = 0;
+	if (!memcmp(id, &none, sizeof(none)))
+		return;
+	at += gt_text_format(ret_text, GT_DEVICE_UUID, r->isMigEnabled ? "MIG" : "GPU");
+	for (size_t i = 0; i < sizeof(id->bytes); i++) {
+		unsigned char byte = (unsigned char)id->bytes[i];
+
+		if (i == 0 || i == 4 || i == 6 || i == 8 || i == 10)
+			*at++ = '-';
+		*at++ = "0123456789abcdef"[byte >> 4];
+		*at++ = "0123456789abcdef"[byte & 15];
+	}
+	*at = 0;
+}
+
 static void fill_device(struct gt_translate *t, const CUpti_ActivityDevice4 *r,
 			struct gt_device_event *d)
 {
@@ -424,6 +447,7 @@ static void fill_device(struct gt_translate *t, const CUpti_ActivityDevice4 *r,
 		.shared_per_block = r->maxSharedMemoryPerBlock,
 		.shared_per_sm = r->maxSharedMemoryPerMultiprocessor,
 	};
+	fill_uuid(r, d->uuid);
 	d->shared_per_block_optin = gt_occupancy_shared_optin(
 		d->compute_major, d->compute_minor, d->shared_per_sm, d->shared_per_block);
 }

@@ -22,9 +22,22 @@ def functions_of(environment):
     return ",".join(text for text in asked if text)
 
 
+def is_left_out(environment):
+    """This process is none of --ranks. The library knows, which is not loaded for the answer of every Python."""
+    if not environment.get("GPUTRACE_RANKS"):
+        return False
+    try:
+        from _gputrace import library
+    except ImportError:
+        return False
+    return library.is_left_out()
+
+
 def start(environment):
     """Starts what is asked for. What came of it stands in the trace."""
     patterns = functions_of(environment)
+    if (patterns or environment.get("GPUTRACE_PYTORCH")) and is_left_out(environment):
+        return
     if patterns:
         from _gputrace import functions
         functions.start(patterns, lambda state: tell("python-functions", state))

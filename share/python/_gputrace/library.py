@@ -14,11 +14,19 @@ def find():
             library = ctypes.PyDLL(name)
             library.gputrace_range_push.argtypes = (ctypes.c_char_p, ctypes.c_char_p)
             library.gputrace_range_pop.argtypes = (ctypes.c_char_p,)
+            library.gputrace_is_left_out.argtypes = ()
             library.gputrace_framework_state.argtypes = (ctypes.c_char_p, ctypes.c_char_p)
             return library
         except (OSError, AttributeError):
             pass
     return None
+
+
+def is_left_out():
+    """By --ranks; a library that cannot be found leaves nobody out."""
+    library = find()
+    return library is not None and bool(library.gputrace_is_left_out())
+
 
 def tell(option, state):
     """Puts into the trace what became of an option: "on", or "off: " and why."""

@@ -1,0 +1,243 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Ranks of a job: under the launchers that are installed, and under what others would set; --ranks."""
+import json
+import os
+import pathlib
+import shutil
+import subprocess
+import sys
+import unittest
+
+from harness import CLI, LIBRARY, ROOT
+from test_traced import LAUNCHES, PIPELINE, TracedTest, simulated, wait_for
+
+UUID = "GPU-73696d75-6c61-7465-642d-6770752d3030"  # of the first simulated device
+
+
+def under_mpi(**variables):
+    return simulated(OMPI_ALLOW_RUN_AS_ROOT=1, OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1, **variables)
+
+
+class RanksTest(TracedTest):
+    def ours(self, done):
+        return [line for line in done.stderr.splitlines() if line.startswith("gputrace:")]
+
+    def ranks(self):
+        """Of the traces, all of which are complete and in one folder."""
+        paths = self.traces()
+        for path in paths:
+            self.check_complete(path)
+        self.assertEqual(len({path.parent for path in paths}), 1, paths)
+        return sorted(self.load(path)["distributedInfo"]["rank"] for path in paths)
+
+
+class LauncherTests:
+    """With a launcher that is installed."""
+
+    def setUp(self):
+        super().setUp()
+        if not shutil.which(self.start[0]):
+            self.skipTest(f"{self.start[0]} is not installed")
+
+    def test_one_wrapper_around_the_launcher(self):
+        done = self.run_it(*self.start, PIPELINE, env=under_mpi(), text=True)
+        self.assertEqual(self.ranks(), [0, 1, 2, 3])
+        for path in self.traces():
+            trace = self.load(path)
+            rank = trace["distributedInfo"]["rank"]
+            self.assertEqual(trace["distributedInfo"], {"rank": rank, "world_size": 4, "local_rank": rank})
+            self.assertEqual(trace["metadata"]["hostname"], os.uname().nodename)
+            self.assertEqual(trace["deviceProperties"][0]["uuid"], UUID)
+        where, how = self.ours(done)
+        self.assertEqual(where, f"gputrace: 4 traces of all 4 ranks in {self.traces()[0].parent}")
+        self.assertIn("gputrace ranks ", how)
+
+    def test_a_wrapper_per_rank(self):
+        done = subprocess.run([*self.start, *self.command(PIPELINE)], check=False, capture_output=True, text=True,
+                              cwd=self.scratch, env=under_mpi(), timeout=300)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertEqual(self.ranks(), [0, 1, 2, 3])
+        where, how = self.ours(done)
+        self.assertRegex(where, r"^gputrace: trace: .*/rank0_.*json \(rank 0 of 4; the others write into the same folder\)$")
+        self.assertIn("gputrace open ", how)
+
+    def test_the_library_alone(self):
+        done = subprocess.run([*self.start, *self.variable, "LD_PRELOAD", *self.value(LIBRARY), PIPELINE], check=False,
+                              cwd=self.scratch, capture_output=True, text=True, timeout=300,
+                              env=under_mpi(**({} if self.value(LIBRARY) else {"LD_PRELOAD": LIBRARY})))
+        self.assertEqual((done.returncode, self.ours(done)), (0, []), done.stderr)
+        self.assertEqual(self.ranks(), [0, 1, 2, 3])
+
+    def test_some_ranks_alone(self):
+        done = self.run_it("--ranks=0,2-3", *self.start, PIPELINE, env=under_mpi(), text=True)
+        self.assertEqual(done.stdout.count("done\n"), 4)
+        self.assertEqual(self.ranks(), [0, 2, 3])
+        self.assertIn("3 traces of 3 of 4 ranks in", self.ours(done)[0])
+
+    def test_some_ranks_with_a_wrapper_each(self):
+        done = subprocess.run([*self.start, *self.command("--ranks=1", PIPELINE)], check=False, capture_output=True,
+                              text=True, cwd=self.scratch, env=under_mpi(), timeout=300)
+        self.assertEqual(self.ranks(), [1])
+        [line] = self.ours(done)
+        self.assertEqual(line, f"gputrace: rank 0 ran untraced, by --ranks=1; those ranks write into {self.traces()[0].parent}")
+
+
+class TestOpenMpi(LauncherTests, RanksTest):
+    start = ("mpirun.openmpi", "--oversubscribe", "-n", "4")
+    variable = ("-x",)
+
+    def value(self, _):
+        return []
+
+
+class TestHydra(LauncherTests, RanksTest):
+    """Each rank has a session of its own, and there is no id of the job."""
+    start = ("mpiexec.hydra", "-n", "4")
+    variable = ("-genv",)
+
+    def value(self, value):
+        return [value]
+
+    def test_two_jobs_of_one_script(self):
+        job = f"{' '.join(self.start)} -genv LD_PRELOAD {LIBRARY} {PIPELINE}"
+        subprocess.run(["sh", "-c", f"{job}; {job}"], check=True, cwd=self.scratch, capture_output=True,
+                       env=under_mpi(), timeout=300)
+        self.assertEqual(sorted(len(list(folder.glob("*.json"))) for folder in (self.scratch / "gputrace-out").iterdir()),
+                         [4, 4])
+
+
+class TestWhatLaunchersSet(RanksTest):
+    """One launcher's rank; what it does not tell, from the one around it."""
+
+    def test_each(self):
+        slurm = {"SLURM_PROCID": 1, "SLURM_NTASKS": 8, "SLURM_LOCALID": 0, "SLURM_JOB_ID": 77}
+        for variables, rank, world, local, folder in (
+                ({"OMPI_COMM_WORLD_RANK": 2, "OMPI_COMM_WORLD_SIZE": 4, "OMPI_COMM_WORLD_LOCAL_RANK": 1,
+                  "OMPI_MCA_ess_base_jobid": 9}, 2, 4, 1, "9"),
+                ({"PMI_RANK": 3, "PMI_SIZE": 4, "MPI_LOCALRANKID": 1, "LSB_JOBID": 5}, 3, 4, 1, "5"),
+                ({"PMI_RANK": 3, "PMI_SIZE": 4, "PMI_LOCAL_RANK": 2, "PALS_RANKID": 3, "PALS_APID": "a-1",
+                  "PBS_JOBID": "6.host"}, 3, 4, 2, "a-1"),
+                ({"PALS_RANKID": 3, "PALS_LOCAL_RANKID": 1, "PMI_SIZE": 4, "PALS_APID": "b"}, 3, 4, 1, "b"),
+                ({"JSM_NAMESPACE_RANK": 1, "JSM_NAMESPACE_SIZE": 6, "JSM_NAMESPACE_LOCAL_RANK": 1, "PMIX_RANK": 1,
+                  "PMIX_NAMESPACE": "3", "LSB_JOBID": 5}, 1, 6, 1, "3"),
+                ({"MV2_COMM_WORLD_RANK": 1, "MV2_COMM_WORLD_SIZE": 3, "MV2_COMM_WORLD_LOCAL_RANK": 0,
+                  "PBS_JOBID": "7"}, 1, 3, 0, "7"),
+                ({"FLUX_TASK_RANK": 1, "FLUX_JOB_SIZE": 2, "FLUX_TASK_LOCAL_ID": 1, "FLUX_JOB_ID": "f23"}, 1, 2, 1, "f23"),
+                (dict(slurm, SLURM_STEP_NUM_TASKS=4, SLURM_STEP_ID=2), 1, 4, 0, "77.2"),
+                (dict(slurm, RANK=11, WORLD_SIZE=16, LOCAL_RANK=3), 11, 16, 3, "77")):
+            with self.subTest(variables):
+                place = self.scratch / folder
+                place.mkdir()
+                subprocess.run([str(PIPELINE)], check=True, cwd=place, capture_output=True, timeout=300,
+                               env=simulated(LD_PRELOAD=LIBRARY, **variables))
+                [path] = place.rglob("*.pt.trace.json")
+                self.assertEqual(self.load(path)["distributedInfo"], {"rank": rank, "world_size": world, "local_rank": local})
+                self.assertEqual(path.parent.name, folder)
+
+
+class TestSomeRanks(RanksTest):
+    def test_wrong_lists(self):
+        for wrong in ("", "a", "3-1", "1,", "-1", "0..3", "1 2"):
+            done = self.run_it(f"--ranks={wrong}", PIPELINE, env=simulated(), text=True)
+            self.assertEqual((done.returncode, done.stdout), (2, ""), wrong)
+            self.assertEqual(done.stderr, f"gputrace: --ranks={wrong}: it takes ranks and spans between commas, as 0,8-15\n")
+
+    def test_a_wrong_list_for_the_library(self):
+        """The program has to run; what is wrong leaves out nothing."""
+        done = subprocess.run([str(PIPELINE)], check=False, cwd=self.scratch, capture_output=True, text=True, timeout=300,
+                              env=simulated(LD_PRELOAD=LIBRARY, GPUTRACE_RANKS="4-", RANK=1))
+        self.assertEqual((done.returncode, len(self.traces())), (0, 1))
+        self.assertEqual(self.ours(done), ["gputrace: '4-' is no value for GPUTRACE_RANKS: it takes ranks and spans between "
+                                           "commas, as 0,8-15; all ranks are traced"])
+
+    def test_no_rank_is_rank_0(self):
+        for ranks, count in (("0", 1), ("1-7", 0)):
+            done = self.run_it(f"--ranks={ranks}", f"--output=out{ranks}", PIPELINE, env=simulated(), text=True)
+            self.assertEqual(len(self.traces()), 1, done.stderr)
+        self.assertEqual(self.ours(done), ["gputrace: no trace: no process that used CUDA had a rank of --ranks=1-7"])
+        self.assertFalse((self.scratch / "out1-7").exists())
+
+    def test_a_rank_that_comes_later(self):
+        """As a pool gives it to its workers: fork, then the variable, then CUDA."""
+        code = f"""
+import ctypes, os
+def work(rank):
+    os.environ["RANK"] = str(rank)
+    runtime = ctypes.CDLL("libcudart.so.{os.environ.get('GT_TEST_CUDART', '13')}")
+    place = ctypes.c_void_p()
+    runtime.cudaMalloc(ctypes.byref(place), 4096)
+    runtime.cudaMemset(place, 0, 4096)
+    runtime.cudaDeviceSynchronize()
+children = []
+for rank in range(3):
+    child = os.fork()
+    if not child:
+        work(rank)
+        raise SystemExit
+    children.append(child)
+for child in children:
+    assert os.waitpid(child, 0)[1] == 0
+"""
+        done = self.run_it("--ranks=1", "--output=out", *self.python(code), env=simulated(WORLD_SIZE=3), text=True)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertEqual([path.name.split("_")[0] for path in self.traces()], ["rank1"], done.stderr)
+
+    def test_others_run_as_without_the_library(self):
+        """No thread, no variable, no file, not a word, no subscriber of CUPTI."""
+        left_out = dict(LD_PRELOAD=LIBRARY, GPUTRACE_RANKS="1", RANK="0", GPUTRACE_VERBOSE="1", GPUTRACE_CONTROL="on",
+                        GPUTRACE_SPOOL="on")
+        shown = subprocess.run(["env"], check=True, capture_output=True, text=True, env=simulated(**left_out)).stdout
+        self.assertNotIn("INJECTION", shown)
+        self.assertNotIn("GPUTRACE_FIRST", shown)
+        for variables in ({}, {"CUDA_INJECTION64_PATH": LIBRARY, "NVTX_INJECTION64_PATH": LIBRARY}):
+            with subprocess.Popen([str(LAUNCHES), "--count=1000000000"], cwd=self.scratch, stderr=subprocess.PIPE,
+                                  stdout=subprocess.DEVNULL, env=simulated(**left_out, **variables)) as process:
+                try:
+                    proc = pathlib.Path(f"/proc/{process.pid}")
+                    self.assertTrue(wait_for(lambda p=proc: "libcuda.so.1" in (p / "maps").read_text("ascii")))
+                    names = {(task / "comm").read_text("utf-8").strip() for task in (proc / "task").iterdir()}
+                    maps = (proc / "maps").read_text("ascii")
+                finally:
+                    process.kill()
+                self.assertEqual(process.stderr.read(), b"")
+            self.assertFalse([name for name in names if name.startswith("gputrace")], names)
+            self.assertIn("libgputrace.so", maps)
+            self.assertNotIn("libcupti", maps)
+            self.assertEqual(list(self.scratch.iterdir()), [])
+
+    def test_python_is_not_watched(self):
+        """Neither functions nor operators of a rank that is left out."""
+        code = "import sys; print([name for name in sys.modules if name.startswith('_gputrace.')])"
+        words = [sys.executable, "-c", code]
+        for rank, watched in ((0, True), (1, False)):
+            done = self.run_it("--ranks=0", "--quiet", "--python-functions=x.y", *words, env=simulated(RANK=rank, WORLD_SIZE=2),
+                               text=True)
+            self.assertEqual("_gputrace.functions" in done.stdout, watched, done.stdout + done.stderr)
+
+
+class TestDevices(RanksTest):
+    def test_the_id_of_the_gpu(self):
+        """In either format, through conversions, a merge and an export."""
+        self.run_it("--quiet", "--output=out", "--format=perfetto", PIPELINE, env=simulated())
+        [path] = self.scratch.rglob("*.pftrace")
+        made = self.scratch / "made.json"
+        subprocess.run([str(CLI), "convert", str(path), str(made)], check=True, capture_output=True)
+        self.assertEqual(self.load(made)["deviceProperties"][0]["uuid"], UUID)
+        subprocess.run([str(CLI), "convert", str(made), str(self.scratch / "again.pftrace")], check=True, capture_output=True)
+        subprocess.run([str(CLI), "convert", str(self.scratch / "again.pftrace"), str(self.scratch / "again.json")],
+                       check=True, capture_output=True)
+        self.assertEqual(self.load(self.scratch / "again.json")["deviceProperties"][0]["uuid"], UUID)
+        merged = subprocess.run([str(CLI), "merge", str(made), str(path)], check=True, capture_output=True, text=True).stdout
+        self.assertEqual([device["uuid"] for device in json.loads(merged)["deviceProperties"]], [UUID, UUID])
+        subprocess.run([str(CLI), "export", "--format=csv", f"--output={self.scratch}/csv", str(made)], check=True,
+                       capture_output=True)
+        [row] = [text.read_text(encoding="utf-8") for text in (self.scratch / "csv").glob("TARGET_INFO_CUDA_DEVICE*")]
+        self.assertIn(UUID, row)
+
+
+if __name__ == "__main__":
+    if not (LIBRARY.exists() and PIPELINE.exists()):
+        print(f"{LIBRARY} or {PIPELINE} is not built in {ROOT}")
+        sys.exit(77)
+    unittest.main()
