@@ -110,7 +110,9 @@ static void take_metadata(struct recovery *r)
 	memcpy(metadata, &r->spooled->metadata, sizeof(*metadata));
 	END_TEXT(metadata->process);
 	END_TEXT(metadata->host);
+	END_TEXT(metadata->boot);
 	END_TEXT(metadata->run);
+	END_TEXT(metadata->job);
 	END_TEXT(metadata->cupti_path);
 	END_TEXT(metadata->cupti_quirks);
 	END_TEXT(metadata->mode_reason);
@@ -145,6 +147,7 @@ static void take_metadata(struct recovery *r)
 		device->name = gt_replay_stores_string(&r->stores, device->name);
 		if (!device->name)
 			device->name = gt_intern_cstr(r->pipeline.stores.strings, "GPU");
+		END_TEXT(device->uuid);
 		r->pipeline.gpu.translate.devices[i] = *device;
 	}
 	metadata->generation = 1;

@@ -23,6 +23,7 @@
 #include "core/guest/text.h"
 #include "core/guest/uncancelled.h"
 #include "core/identity.h"
+#include "core/run_name.h"
 #include "core/spool.h"
 #include "core/window/attached.h"
 #include "pipeline/control.h"
@@ -96,6 +97,7 @@ static void fill_metadata(struct gt_metadata *metadata, const struct gt_config *
 {
 	metadata->version = GT_VERSION;
 	gt_identity_fill(metadata);
+	gt_run_name_of_job(metadata->job, sizeof(metadata->job));
 	fill_attached(metadata);
 	if (gt_config_bool(config, GT_CONFIG_RECORD_CMDLINE))
 		gt_identity_fill_command(metadata);

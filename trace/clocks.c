@@ -275,11 +275,13 @@ static uint32_t reference_of(const struct gt_clock_source *sources, size_t count
 	return best;
 }
 
+/* Times of one machine that count from 1970, and others, are as of two. */
 static void find_hosts(struct placing *p)
 {
 	for (uint32_t i = 0; i < p->count; i++)
 		for (p->host[i] = 0; p->host[i] < i; p->host[i]++)
 			if (p->host[p->host[i]] == p->host[i] &&
+			    p->sources[p->host[i]].has_base == p->sources[i].has_base &&
 			    gt_clock_sources_are_one(&p->sources[p->host[i]], &p->sources[i]))
 				break;
 }

@@ -19,6 +19,7 @@
 
 #include "readers/progress.h"
 #include "readers/shell_word.h"
+#include "trace/file/copies.h"
 #include "trace/file/header.h"
 #include "trace/first_block.h"
 #include "trace/job_compare.h"
@@ -220,6 +221,32 @@ static int drop_unreadable(struct gt_job *job, const char *folder, size_t first,
 	return job->paths.count > first ? 0 : -EBADMSG;
 }
 
+/* One line, however many there are. */
+static int drop_copies(struct gt_job *job, size_t first, void (*complain)(const char *line))
+{
+	size_t count = job->paths.count - first, copies = 0, any = 0;
+	size_t *copy_of = malloc((count + 1) * sizeof(*copy_of));
+	char line[8400], more[64] = "";
+	int rc = copy_of ? gt_job_copies(job->paths.at + first, count, copy_of) : -ENOMEM;
+
+	for (size_t i = 0; !rc && i < count; i++)
+		if (copy_of[i] != i && !copies++)
+			any = i;
+	if (copies > 1)
+		snprintf(more, sizeof(more), " (and %zu more)", copies - 1);
+	if (copies) {
+		snprintf(line, sizeof(line), "%.4096s: left out, it is a copy of %.4096s%s",
+			 job->paths.at[first + any], job->paths.at[first + copy_of[any]], more);
+		complain(line);
+	}
+	for (size_t i = 0; copies && i < count; i++)
+		if (copy_of[i] != i)
+			drop(job, first + i);
+	close_gaps(job, first);
+	free(copy_of);
+	return rc;
+}
+
 /* The folder of one run, though its first process may have left no trace (writers/owner.h). */
 static bool has_claim(const char *folder)
 {
@@ -291,6 +318,8 @@ static int add_folder(struct gt_job *job, const char *folder, bool readable,
 	if (job->paths.count == before)
 		return -EBADMSG;
 	rc = readable ? drop_unreadable(job, folder, before, complain) : 0;
+	if (!rc && readable)
+		rc = drop_copies(job, before, complain);
 	return rc || !readable ? rc : drop_earlier_runs(job, folder, before, complain);
 }
 

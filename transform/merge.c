@@ -459,6 +459,8 @@ static int read_source(struct source *source, const char *path, struct gt_merge_
 	int rc = gt_file_header_whole(path, &reading);
 	const char *text;
 
+	if (rc >= 0)
+		gt_job_origins_see(&result->origins, &reading.header, path);
 	source->path = path;
 	source->rank = reading.header.rank;
 	source->world_size = reading.header.world_size;
@@ -705,16 +707,47 @@ static void find_base(struct transform_merge *m, const struct source *sources, s
 	}
 }
 
+static void free_source(struct source *source)
+{
+	free(source->devices);
+	free(source->metadata);
+	free(source->segment);
+	*source = (struct source){0};
+}
+
+/* The headers of all that are traces. Returns how many, or negative errno. */
+static long read_sources(struct source *sources, char *const *paths, size_t count,
+			 struct gt_merge_result *result)
+{
+	size_t taken = 0;
+
+	for (size_t i = 0; i < count; i++) {
+		int rc = read_source(&sources[taken], paths[i], result);
+
+		if (rc == -ENOMEM)
+			return rc;
+		taken += !rc;
+		if (!rc)
+			continue;
+		free_source(&sources[taken]);
+		if (!result->left_out++)
+			strcpy(result->left_out_why, result->error);
+	}
+	return taken || !count ? (long)taken : -EBADMSG;
+}
+
 int gt_merge(char *const *paths, size_t count, bool force, FILE *out,
 	     struct gt_merge_result *ret_result)
 {
 	struct source *sources = calloc(count + 1, sizeof(*sources));
 	struct transform_merge m = {.out = out, .result = ret_result};
 	int rc = sources ? 0 : -ENOMEM;
+	long taken;
 
 	*ret_result = (struct gt_merge_result){0};
-	for (size_t i = 0; !rc && i < count; i++)
-		rc = read_source(&sources[i], paths[i], ret_result);
+	taken = rc ? rc : read_sources(sources, paths, count, ret_result);
+	rc = taken < 0 ? (int)taken : 0;
+	count = taken < 0 ? 0 : (size_t)taken;
 	if (!rc)
 		qsort(sources, count, sizeof(*sources), by_rank);
 	if (!rc)
@@ -735,11 +768,8 @@ int gt_merge(char *const *paths, size_t count, bool force, FILE *out,
 		snprintf(ret_result->error, sizeof(ret_result->error),
 			 "the merged trace could not be written");
 	}
-	for (size_t i = 0; sources && i < count; i++) {
-		free(sources[i].devices);
-		free(sources[i].metadata);
-		free(sources[i].segment);
-	}
+	for (size_t i = 0; sources && i < count; i++)
+		free_source(&sources[i]);
 	free(sources);
 	gt_clocks_fini(&m.clocks);
 	gt_vec_free(&m.rows);

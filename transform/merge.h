@@ -11,6 +11,7 @@
 #include <stdint.h>
 #include <stdio.h>
 
+#include "trace/file/origins.h"
 #include "transform/merge_clocks.h"
 
 /* What a merge came to. */
@@ -21,11 +22,15 @@ struct gt_merge_result {
 	uint64_t without_ledger; /* those, and files that were closed without a ledger */
 	uint64_t
 		baseless; /* files without baseTimeNanoseconds beside files with one: not aligned */
+	uint64_t left_out;      /* files that are no traces */
+	char left_out_why[768]; /* the first of them, and why */
+	struct gt_job_origins origins;
 	struct gt_merge_clocks clocks;
 	char error[768];
 };
 
-/* Writes the closed object form of all @paths (in order of rank) to @out. @force: also where the
+/* Writes the closed object form of all @paths (in order of rank) to @out. Files that are no traces
+ * are left out and counted; -EBADMSG: all are. @force: also where the
  * clocks of two hosts can be related by nothing but what they show. */
 int gt_merge(char *const *paths, size_t count, bool force, FILE *out,
 	     struct gt_merge_result *ret_result);

@@ -50,18 +50,28 @@ static bool repeats_rank(const struct finding *find, size_t f)
 	return false;
 }
 
+/* Two processes of a rank: of two runs or windows, or one that helps the other. */
+static void leave_out(struct party *party, size_t f, struct gt_rounds *rounds)
+{
+	if (party->meetings.all.count && !rounds->repeated++)
+		rounds->repeats = f;
+	gt_meetings_fini(&party->meetings);
+}
+
 static int take(struct finding *find, struct gt_rounds *rounds)
 {
 	for (size_t f = 0; f < find->job->count; f++) {
 		struct party *party = &find->parties[f];
 		int rc;
 
-		if (repeats_rank(find, f))
-			continue;
 		rc = gt_meetings_take(&find->job->models[f], passes, find->filter,
 				      &party->meetings);
 		if (rc)
 			return rc;
+		if (repeats_rank(find, f)) {
+			leave_out(party, f, rounds);
+			continue;
+		}
 		party->is_peer = party->meetings.all.count > 0;
 		rounds->processes += party->is_peer;
 		party->round = malloc((party->meetings.all.count + 1) * sizeof(*party->round));

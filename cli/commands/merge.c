@@ -22,6 +22,12 @@ static const struct gt_cmdline_option options[] = {
 
 static void warn(const struct gt_merge_result *result)
 {
+	gt_job_origins_judge(&result->origins, gt_cmdline_complain);
+	if (result->left_out == 1)
+		gt_show_line(stderr, "gputrace: %s; left out", result->left_out_why);
+	else if (result->left_out)
+		gt_show_line(stderr, "gputrace: %s; left out, and %" PRIu64 " more",
+			     result->left_out_why, result->left_out - 1);
 	if (result->cut == 1)
 		gt_show_line(stderr,
 			     "gputrace: %s: the file was cut; merging the part before the cut",
@@ -71,11 +77,11 @@ static int merge_to(const struct gt_job *job, bool force, const char *path)
 		return GT_EXIT_FAILED;
 	rc = gt_merge(job->paths.at, job->paths.count, force, out.file, &result);
 	rc = gt_outfile_close(&out, rc, result.error);
-	if (!rc) {
-		warn(&result);
-		say_clocks(&result.clocks);
-	}
-	return rc;
+	if (rc)
+		return rc;
+	warn(&result);
+	say_clocks(&result.clocks);
+	return result.left_out ? GT_EXIT_FAILED : GT_EXIT_OK;
 }
 
 static int run_merge(const struct gt_cmdline *args)

@@ -7,6 +7,7 @@
 #include "analysis/ranks/tables.h"
 #include "cli/cmdline.h"
 #include "readers/wrap.h"
+#include "trace/file/origins.h"
 
 static const struct gt_cmdline_option options[] = {
 	{"top", "N", "0..1000000000",
@@ -72,6 +73,45 @@ static size_t count_unrelated(const struct gt_ranks *ranks)
 	return count;
 }
 
+/* A rank none of whose processes shares a collective with another one. */
+static void say_alone(const struct gt_ranks *ranks, size_t columns, FILE *out)
+{
+	const struct gt_model *models = ranks->job->models;
+	size_t alone = 0, first = 0, end;
+	char text[64], more[48] = "";
+
+	for (size_t f = 0; f < ranks->lates.count; f = end) {
+		size_t count = 0;
+
+		for (end = f; end < ranks->lates.count && models[end].rank == models[f].rank; end++)
+			count += ranks->lates.of[end].count;
+		if (!count && !alone++)
+			first = f;
+	}
+	if (!alone)
+		return;
+	gt_key_of_place(&models[first], "", text, sizeof(text));
+	if (alone > 1)
+		snprintf(more, sizeof(more), " (and %zu more)", alone - 1);
+	gt_wrap_line(out, columns, 0,
+		     "%s%s has no collective in common with the others: what it did is not "
+		     "compared.",
+		     text, more);
+}
+
+static void say_repeated(const struct gt_ranks *ranks, size_t columns, FILE *out)
+{
+	const struct gt_rounds *rounds = &ranks->rounds;
+
+	if (rounds->repeated)
+		gt_wrap_line(out, columns, 0,
+			     "%zu trace%s a rank that another one has too, %s first: of each "
+			     "rank the first one with collectives is compared. Name the files of "
+			     "one run or window.",
+			     rounds->repeated, rounds->repeated == 1 ? " has" : "s have",
+			     ranks->job->models[rounds->repeats].path);
+}
+
 /* What could not be compared, or only by clocks that may be wrong. */
 static void say_missing(const struct gt_ranks *ranks, size_t columns, FILE *out)
 {
@@ -85,6 +125,9 @@ static void say_missing(const struct gt_ranks *ranks, size_t columns, FILE *out)
 			     "that is not known: a rank may be called late only because its clock "
 			     "is ahead.",
 			     unrelated);
+	if (rounds->all.count)
+		say_alone(ranks, columns, out);
+	say_repeated(ranks, columns, out);
 	if (world > (int64_t)ranks->job->count)
 		gt_wrap_line(out, columns, 0,
 			     "%zu of %ld ranks are here: what the others did is not known.",
@@ -109,7 +152,12 @@ static int print(const struct gt_cmdline *args, const struct gt_job *job,
 	struct gt_table tables[TABLES] = {0};
 	bool to_people = how.format == GT_FORMAT_TABLE && !gt_cmdline_get(args, "output");
 	struct gt_ranks ranks;
+	struct gt_job_origins origins = {0};
 	int rc = gt_ranks_find(job, filter, &ranks);
+
+	for (size_t f = 0; f < job->count; f++)
+		gt_job_origins_see(&origins, &job->models[f].reading.header, job->models[f].path);
+	gt_job_origins_judge(&origins, gt_cmdline_complain);
 
 	how.top = (size_t)gt_cmdline_number(args, "top", how.format == GT_FORMAT_TABLE ? 15 : 0);
 	for (size_t i = 0; !rc && i < TABLES; i++)

@@ -44,6 +44,7 @@ struct gt_metadata {
 	char host[65];
 	char boot[80]; /* gt_sys_clock_id: what CLOCK_MONOTONIC counts from; empty: not known */
 	char run[256]; /* name of the run, outer runs first; empty: none */
+	char job[80];  /* id that a launcher gave the job (core/run_name.h); empty: none */
 	uint32_t pid;
 	int32_t rank;             /* 0 without a launcher */
 	int32_t world_size;       /* 1 without a launcher */

@@ -230,7 +230,7 @@ class TestDevices(RanksTest):
         self.assertEqual(self.load(self.scratch / "again.json")["deviceProperties"][0]["uuid"], UUID)
         merged = subprocess.run([str(CLI), "merge", str(made), str(path)], check=True, capture_output=True, text=True).stdout
         self.assertEqual([device["uuid"] for device in json.loads(merged)["deviceProperties"]], [UUID, UUID])
-        subprocess.run([str(CLI), "export", "--format=csv", f"--output={self.scratch}/csv", str(made)], check=True,
+        subprocess.run([str(CLI), "export", f"--csv={self.scratch}/csv", str(made)], check=True,
                        capture_output=True)
         [row] = [text.read_text(encoding="utf-8") for text in (self.scratch / "csv").glob("TARGET_INFO_CUDA_DEVICE*")]
         self.assertIn(UUID, row)

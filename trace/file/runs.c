@@ -6,6 +6,7 @@
 
 #include <errno.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -13,7 +14,7 @@
 #include "trace/file/header.h"
 
 struct run_file {
-	char run[256]; /* the outermost of its names; empty: none */
+	char run[256]; /* the outermost of its names, else its job; empty: none */
 	int64_t rank, world;
 	int64_t began, ended; /* ns since 1970; ended 0: not known */
 	size_t path;
@@ -39,12 +40,13 @@ static int64_t time_of(const struct gt_header *header, const char *key)
 static void look_at(const char *path, struct run_file *ret_file)
 {
 	struct gt_reading reading;
-	char names[256] = "", *blank;
+	char names[256] = "", job[80] = "", *blank;
 
 	if (gt_file_header(path, &reading) >= 0) {
 		const struct gt_header *header = &reading.header;
 
 		gt_header_text(header, "metadata", "run", names, sizeof(names));
+		gt_header_text(header, "metadata", "job", job, sizeof(job));
 		ret_file->rank = header->rank;
 		ret_file->world = header->world_size;
 		ret_file->began = time_of(header, "clock_first_realtime_ns");
@@ -53,6 +55,8 @@ static void look_at(const char *path, struct run_file *ret_file)
 	gt_reading_fini(&reading);
 	blank = strrchr(names, ' '); /* outer runs come last */
 	strcpy(ret_file->run, blank ? blank + 1 : names);
+	if (!*names && *job)
+		snprintf(ret_file->run, sizeof(ret_file->run), "job %s", job);
 }
 
 static int by_run(const void *a, const void *b)

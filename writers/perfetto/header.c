@@ -202,6 +202,7 @@ static void put_words(struct gt_proto *out, const struct gt_metadata *metadata)
 		{"process", metadata->process},
 		{"hostname", metadata->host},
 		{"boot", metadata->boot},
+		{"job", metadata->job},
 		{"run", metadata->run},
 		{"cupti_path", metadata->cupti_path},
 		{"cupti_quirks", metadata->cupti_quirks},

@@ -1,0 +1,229 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Folders of ranks that are not what they should be: `merge` and `ranks` say so in a line, and do the rest."""
+
+import gzip
+import json
+import os
+import re
+
+import cases
+import generate
+import rank_traces
+
+HOUR = 3600 * 1_000_000_000
+
+
+def members(**more):
+    return rank_traces.job(ranks=4, steps=8, **more)[0]
+
+
+def traces(**metadata):
+    """Of a job of four ranks, two on each of two hosts, by name."""
+    found = {}
+    for rank in members():
+        trace = rank.trace(4)
+        trace["metadata"].update(pid=100 + rank.number, **metadata)
+        found[f"rank{rank.number}.json"] = trace
+    return found
+
+
+def written(found):
+    where = cases.folder()
+    for name, trace in found.items():
+        cases.write(trace, name, where)
+    return where
+
+
+def merged(where, expect=0):
+    """The ranks with work in the merged trace, and what was said."""
+    out, said = cases.run("merge", where, expect=expect)
+    trace = json.loads(out)
+    ranks = {
+        event["pid"]: event["args"]["rank"]
+        for event in trace["traceEvents"]
+        if event["name"] == "process_labels"
+    }
+    return [
+        sum(ranks[e["pid"]] == rank for e in trace["traceEvents"] if e.get("cat") == "kernel")
+        for rank in range(8)
+    ], said
+
+
+def compared(where, expect=0):
+    """How many collectives each rank has in common with others, and what was said."""
+    out, said = cases.run("ranks", "--format=json", where, expect=expect)
+    return {row["Rank"]: row["Collectives"] for row in json.loads(out)["rank_late"]}, said
+
+
+def lines(said):
+    return [line for line in said.splitlines() if not line.startswith("gputrace merge: clocks of")]
+
+
+KERNELS = 8 * 11  # of each rank
+ALL = {f"rank {rank}": 8 for rank in range(4)}
+
+
+def test_two_jobs_in_one_folder():
+    """Of two jobs with ids the newer one is taken, as of two runs."""
+    found = traces(job="77.0", clock_first_realtime_ns=generate.BASE)
+    for name, trace in traces(job="77.1", clock_first_realtime_ns=generate.BASE + HOUR).items():
+        trace["baseTimeNanoseconds"] += HOUR
+        trace["metadata"]["pid"] += 100
+        found["b" + name] = trace
+    where = written(found)
+    for of, said in (merged(where), compared(where)):
+        assert of in ([KERNELS] * 4 + [0] * 4, ALL), of
+        (line,) = lines(said)
+        assert "2 runs wrote into this folder, only the newest is taken" in line, said
+        assert os.path.join(where, "rank0.json") in line and "(and 3 more)" in line, said
+
+
+def test_jobs_of_different_sizes():
+    """Nothing else tells them apart."""
+    found = traces()
+    for rank in members(seed=2)[:2]:
+        rank.number += 4
+        found[f"b{rank.number}.json"] = rank.trace(8)
+    where = written(found)
+    for _, said in (merged(where), compared(where)):
+        assert "traces of different jobs: " in lines(said)[0], said
+        assert re.search("is of 4 ranks, .* of 8;|is of 8 ranks, .* of 4;", said), said
+
+
+def test_ranks_of_no_known_number():
+    """A launcher that gives no number of ranks makes no jobs of different sizes."""
+    found = traces()
+    for rank, trace in enumerate(found.values()):
+        trace["distributedInfo"]["world_size"] = rank + 1
+    where = written(found)
+    assert lines(merged(where)[1]) == [] == lines(compared(where)[1])
+
+
+def test_a_copy():
+    """Plain or packed."""
+    for name in ("copy.json", "copy.json.gz"):
+        where = written({**traces(), name: traces()["rank2.json"]})
+        for of, said in (merged(where), compared(where)):
+            assert of in ([KERNELS] * 4 + [0] * 4, ALL), of
+            (line,) = lines(said)
+            assert "left out, it is a copy of" in line, said
+            assert "rank2.json" in line and name in line, said
+
+
+def test_a_rank_twice():
+    """Of two processes of a rank one is compared, and it is said."""
+    other = members(seed=5)[2].trace(4)
+    other["metadata"]["pid"] = 900
+    where = written({**traces(), "second.json": other})
+    assert merged(where)[0] == [KERNELS, KERNELS, 2 * KERNELS, KERNELS] + [0] * 4
+    of, said = compared(where)
+    assert of == {**{f"rank {r}": 8 for r in (0, 1, 3)}, "rank 2 pid 102": 8}, of
+    assert "1 trace has a rank that another one has too" in said and "second.json first" in said, said
+
+
+def test_a_rank_whose_times_count_from_elsewhere():
+    """Its collectives place it; a rank of the same host is not drawn along."""
+    found = traces()
+    del found["rank2.json"]["baseTimeNanoseconds"]
+    where = written(found)
+    assert compared(where)[0] == ALL
+    rows = cases.tables("ranks", where)["rank_clocks"]
+    ahead = {row["Rank"]: row["Ahead (ns)"] for row in rows}
+    assert abs(ahead["rank 3"] - 4 * rank_traces.MS) < 100_000, ahead
+    assert abs(ahead["rank 2"] + generate.BASE) < HOUR, ahead
+    trace = json.loads(cases.run("merge", where)[0])
+    ends = {}
+    for event in trace["traceEvents"]:
+        if event["name"].startswith("nccl"):
+            ends.setdefault(event["pid"], []).append(event["ts"] + event["dur"])
+    assert len(ends) == 4
+    for together in zip(*ends.values()):
+        assert max(together) - min(together) < 50, together  # us
+
+
+def test_no_collective_in_common():
+    """Hosts that nothing relates are not put on one line unasked; the ranks are listed all the same."""
+    found = {}
+    for name, trace in traces(clock_first_monotonic_ns=10**12, clock_first_realtime_ns=generate.BASE).items():
+        trace["metadata"]["boot"] = trace["metadata"]["hostname"]
+        trace["traceEvents"] = [e for e in trace["traceEvents"] if "nccl" not in e["name"]]
+        found[name] = trace
+    where = written(found)
+    _, said = cases.run("merge", where, expect=1)
+    assert said.count("\n") == 1 and "--force merges by their wall clocks" in said, said
+    assert json.loads(cases.run("merge", "--force", where)[0])["traceEvents"]
+    of, said = compared(where)
+    assert not any(of.values()) and "no collective that two ranks have in common" in said, (of, said)
+
+
+def test_a_rank_without_collectives():
+    found = traces()
+    events = found["rank3.json"]["traceEvents"]
+    found["rank3.json"]["traceEvents"] = [e for e in events if "nccl" not in e["name"]]
+    of, said = compared(written(found))
+    assert {name: n for name, n in of.items() if n} == {f"rank {r}": 8 for r in range(3)}, of
+    assert lines(said) == ["rank 3 has no collective in common with the others: what it did is not compared."], said
+
+
+def test_torch_profiler():
+    """No clock samples, no host: the error is what the collectives tell, without them it is not known."""
+    found = traces()
+    for trace in found.values():
+        del trace["metadata"]
+    assert compared(written(found))[0] == ALL
+    for trace in found.values():
+        trace["traceEvents"] = [e for e in trace["traceEvents"] if "nccl" not in e["name"]]
+    where = written(found)
+    rows = cases.tables("ranks", where)["rank_clocks"]
+    assert [row["Error (ns)"] for row in rows] == [0, None, None, None], rows
+    assert "with an error that is not known" in merged(where)[1]
+
+
+def test_mixed_versions():
+    found = traces(gputrace_version="0.1.0")
+    found["rank1.json"]["metadata"]["gputrace_version"] = "0.0.9"
+    where = written(found)
+    for of, said in (merged(where), compared(where)):
+        assert of in ([KERNELS] * 4 + [0] * 4, ALL), of
+        (line,) = lines(said)
+        assert "traces of different versions of gputrace: " in line and "0.0.9" in line, said
+
+
+def test_one_file_cut():
+    """Its beginning counts."""
+    for pack in (False, True):
+        where = written(traces())
+        path = os.path.join(where, "rank1.json")
+        with open(path, "rb") as file:
+            data = file.read()
+        if pack:
+            os.remove(path)
+            path += ".gz"
+            data = gzip.compress(data)
+        with open(path, "wb") as file:
+            file.write(data[: len(data) * 3 // 4])
+        of, said = merged(where)
+        assert of[0] == of[2] == of[3] == KERNELS and 0 < of[1] < KERNELS, of
+        assert lines(said) == [f"gputrace: {path}: the file was cut; merging the part before the cut"], said
+        out, said = cases.run("ranks", where)
+        assert f"{path}:\n  cut at line 1" in out, out + said
+
+
+def test_files_that_are_no_traces():
+    where = written({**traces(), "a.json": {"a": 1}, "b.json": 5})
+    with open(os.path.join(where, "rank1.json"), "w", encoding="ascii") as file:
+        file.write("hello")
+    of, said = merged(where, expect=1)
+    assert of == [KERNELS, 0, KERNELS, KERNELS] + [0] * 4, of
+    (line,) = lines(said)
+    assert "a.json" in line and line.endswith("; left out, and 2 more"), said
+    of, said = compared(where, expect=1)
+    assert {name: n for name, n in of.items() if n} == {f"rank {r}": 8 for r in (0, 2, 3)}, of
+    assert "3 of 4 ranks are here" in said, said
+    where = written({"a.json": {"a": 1}})
+    assert cases.run("merge", where, expect=1)[0] == ""
+
+
+if __name__ == "__main__":
+    cases.main([test for name, test in list(globals().items()) if name.startswith("test_")])
