@@ -684,11 +684,8 @@ static int find_clocks(struct transform_merge *m, const struct source *sources, 
 	}
 	if (!rc && m->result->clocks.unbounded && !force) {
 		rc = -EDOM;
-		snprintf(m->result->error, sizeof(m->result->error),
-			 "the clocks of %zu processes on other hosts cannot be related: there is "
-			 "no collective that they share with the first one; --force merges by "
-			 "their wall clocks, with an error that is not known",
-			 m->result->clocks.unbounded);
+		gt_merge_clocks_refuse(&m->result->clocks, m->result->error,
+				       sizeof(m->result->error));
 	}
 	free(firsts);
 	free(clocks);

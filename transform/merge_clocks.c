@@ -73,6 +73,15 @@ int gt_merge_clocks_find(char *const *paths, const size_t *firsts, struct gt_clo
 	return rc;
 }
 
+void gt_merge_clocks_refuse(const struct gt_merge_clocks *clocks, char *ret_line, size_t size)
+{
+	snprintf(ret_line, size,
+		 "the clocks of %zu processes on other hosts cannot be related: there is no "
+		 "collective that they share with the first one; --force merges by their wall "
+		 "clocks, with an error that is not known",
+		 clocks->unbounded);
+}
+
 /* Of one machine, and with times that stay: there is nothing to say. */
 static bool is_plain(const struct gt_clocks *clocks)
 {

@@ -2,6 +2,7 @@
  *
  * gputrace merge: the ranks of a job as one trace.
  */
+#include <errno.h>
 #include <inttypes.h>
 #include <string.h>
 #include <unistd.h>
@@ -9,11 +10,18 @@
 #include "cli/cmdline.h"
 #include "cli/outfile.h"
 #include "cli/progress.h"
+#include "core/window/rank_list.h"
 #include "readers/show.h"
 #include "transform/merge.h"
+#include "transform/job/choice.h"
+#include "transform/job/archive.h"
 
 static const struct gt_cmdline_option options[] = {
-	{"output", "FILE", NULL, "write to FILE, which must not exist (default: standard output)"},
+	{"output", "FILE", NULL,
+	 "write to FILE, which must not exist (default: standard output); FILE.zip: the traces as "
+	 "they are, with a manifest for Perfetto 58 or later"},
+	{"ranks", "N,N-M,...", NULL, "only these ranks: 0,8-15"},
+	{"host", "GLOB", NULL, "only ranks on hosts with such a name, with * and ?"},
 	{"force", NULL, NULL,
 	 "merge traces of several hosts also where their clocks can be related by nothing but the "
 	 "time that they show"},
@@ -64,8 +72,17 @@ static void say_clocks(const struct gt_merge_clocks *clocks)
 			clocks->realtime, clocks->realtime == 1 ? "" : "es");
 }
 
+static bool ends_with(const char *text, const char *ending)
+{
+	size_t length = text ? strlen(text) : 0, size = strlen(ending);
+
+	return length > size && !strcmp(text + length - size, ending);
+}
+
 static int merge_to(const struct gt_job *job, bool force, const char *path)
 {
+	int (*const merge)(char *const *, size_t, bool, FILE *, struct gt_merge_result *) =
+		ends_with(path, ".zip") ? gt_merge_zip : gt_merge;
 	struct gt_merge_result result;
 	struct gt_outfile out;
 	int rc;
@@ -75,7 +92,7 @@ static int merge_to(const struct gt_job *job, bool force, const char *path)
 			return GT_EXIT_FAILED;
 	if (gt_outfile_open(&out, path))
 		return GT_EXIT_FAILED;
-	rc = gt_merge(job->paths.at, job->paths.count, force, out.file, &result);
+	rc = merge(job->paths.at, job->paths.count, force, out.file, &result);
 	rc = gt_outfile_close(&out, rc, result.error);
 	if (rc)
 		return rc;
@@ -87,11 +104,15 @@ static int merge_to(const struct gt_job *job, bool force, const char *path)
 static int run_merge(const struct gt_cmdline *args)
 {
 	const char *output = gt_cmdline_get(args, "output");
+	const struct gt_merge_choice choice = {.ranks = gt_cmdline_get(args, "ranks"),
+					       .host = gt_cmdline_get(args, "host")};
 	struct gt_job job;
-	size_t length = output ? strlen(output) : 0;
 	int rc;
 
-	if (length > 8 && !strcmp(output + length - 8, ".pftrace"))
+	if (choice.ranks && gt_rank_list_check(choice.ranks))
+		return gt_cmdline_wrong(args, "--ranks=%s: it takes " GT_RANK_LIST_FORM,
+					choice.ranks);
+	if (ends_with(output, ".pftrace"))
 		return gt_cmdline_wrong(args,
 					"a .pftrace holds one process, %s cannot be one: merge "
 					"into a .json, or convert the file of each process",
@@ -99,6 +120,10 @@ static int run_merge(const struct gt_cmdline *args)
 	if (output || !isatty(STDOUT_FILENO))
 		gt_progress_start("merging");
 	rc = gt_job_find_readable(&job, args->inputs, args->input_count, gt_cmdline_complain);
+	if (rc >= 0 && gt_merge_choose(&job, &choice)) {
+		gt_cmdline_complain("none of the traces is of these ranks and hosts");
+		rc = -ENODATA;
+	}
 	rc = rc < 0 ? GT_EXIT_FAILED
 		    : merge_to(&job, gt_cmdline_get(args, "force") != NULL, output);
 	gt_progress_stop();
@@ -115,9 +140,13 @@ static const struct gt_cmdline_spec spec = {
 		   "other hosts by the ends of the collectives that they share, with their drift "
 		   "(docs/RANKS.md), and the error is printed. Viewers show the ranks in order, "
 		   "each one's GPUs below "
-		   "its host. Ledgers are added up. The merged file is JSON.",
+		   "its host. Ledgers are added up. The merged file is JSON, or a "
+		   "zip of the traces, in which nothing is changed: its manifest says how far "
+		   "the clock of each is from that of the job, one number for each trace.",
 	.example = "# all ranks of a job side by side\n"
-		   "gputrace merge --output=all.json out",
+		   "gputrace merge --output=all.json out\n"
+		   "# the traces themselves, for Perfetto 58 or later, of eight ranks\n"
+		   "gputrace merge --ranks=0-7 --output=all.zip out",
 	.options = options,
 	.min_inputs = 1,
 	.max_inputs = SIZE_MAX,

@@ -88,6 +88,7 @@ MAY_INCLUDE = {
     "analysis/usage": GUEST_CORE | READERS | {"trace", "analysis", "analysis/table"},
     "analysis/verify": GUEST_CORE | READERS,
     "recover": GUEST_CORE | READERS | {"trace", "trace/file", "writers", "writers/chrome", "writers/perfetto"},
+    "transform/job": GUEST_CORE | READERS | {"trace", "trace/file", "transform"},
     "transform": GUEST_CORE | READERS | {"trace", "trace/file", "analysis", "analysis/table", "recover", "writers"},
     "cli/run": GUEST_CORE | READERS | {"trace", "recover", "cli/control"},
     "cli/control": GUEST_CORE | READERS | {"analysis/table", "cli", "recover"},
@@ -96,7 +97,7 @@ MAY_INCLUDE = {
     "cli": GUEST_CORE | READERS | {"trace", "analysis", "analysis/table", "recover", "transform"},
     "cli/commands": GUEST_CORE | READERS | {"trace", "trace/file", "analysis", "analysis/diff", "analysis/findings",
                                             "analysis/memory", "analysis/ranks", "analysis/report", "analysis/table", "analysis/usage", "analysis/verify",
-                                            "recover", "transform", "writers",
+                                            "recover", "transform", "transform/job", "writers",
                                             "cli", "cli/attach", "cli/bench", "cli/control", "cli/run"},
     "bench": GUEST_CORE | COLLECTORS,
 }
