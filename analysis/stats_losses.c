@@ -230,16 +230,18 @@ enum note_kind {
 
 static enum note_kind kind_of(const struct gt_model *model, const struct gt_note *note)
 {
+	static const char *const events[] = {"stall", "option changed", "allocation failed", "XID",
+					     "shared GPU"};
 	const char *name = gt_model_name(model, note->name);
 	const char *cause = gt_model_name(model, note->cause);
 
 	if (!strcmp(cause, "--keep") || !strcmp(cause, "--flight-recorder") ||
 	    !strcmp(name, "stall ended"))
 		return NOTE_ELSEWHERE;
-	return !strcmp(name, "stall") || !strcmp(name, "option changed") ||
-			       !strcmp(name, "allocation failed")
-		       ? NOTE_EVENT
-		       : NOTE_LOSS;
+	for (size_t i = 0; i < sizeof(events) / sizeof(events[0]); i++)
+		if (!strcmp(name, events[i]))
+			return NOTE_EVENT;
+	return NOTE_LOSS;
 }
 
 /* What happened again and again is one line with the sum: an operation without times is a note of

@@ -23,6 +23,7 @@ void gt_model_fini(struct gt_model *model)
 	gt_vec_free(&model->groups);
 	gt_vec_free(&model->notes);
 	gt_vec_free(&model->memory);
+	gt_vec_free(&model->health);
 	gt_vec_free(&model->blocks);
 	gt_vec_free(&model->devices);
 	free(model->device_ops);

@@ -129,6 +129,14 @@ struct gt_memory_point { /* memory in use on a device */
 	bool of_allocator; /* in blocks of PyTorch's allocator */
 };
 
+/* What a GPU's sensors told: run --nvml. */
+struct gt_health_point {
+	int64_t ts;
+	double value; /* in the trace's unit */
+	uint16_t device;
+	uint8_t reading; /* enum gt_health_reading */
+};
+
 /* What a call did with memory: run --memory. */
 struct gt_model_block {
 	int64_t ts; /* when it was there, or gone: the end of the call, or its beginning */
@@ -183,6 +191,7 @@ struct gt_model {
 	GT_VEC(uint32_t) groups;  /* of processes that communicate: names, with their members */
 	GT_VEC(struct gt_note) notes;
 	GT_VEC(struct gt_memory_point) memory;
+	GT_VEC(struct gt_health_point) health;  /* as in the file: by time of a reading */
 	GT_VEC(struct gt_model_block) blocks;   /* as in the file */
 	GT_VEC(struct gt_device_track) devices; /* that have operations, by number */
 	uint32_t *device_ops;                   /* indices in ops: by device, then start */

@@ -148,6 +148,20 @@ char *gt_table_bytes(double bytes, char *out, size_t size)
 	return out;
 }
 
+static char *energy_text(double joules, char *out, size_t size)
+{
+	static const char *const units[] = {"uJ", "mJ", "J", "kJ", "MJ"};
+	size_t unit = 0;
+
+	joules *= 1e6;
+	while (joules >= 1000 && unit + 1 < sizeof(units) / sizeof(units[0])) {
+		joules /= 1000;
+		unit++;
+	}
+	snprintf(out, size, "%.3f %s", joules, units[unit]);
+	return out;
+}
+
 /* A number as csv and json have it. */
 static char *machine_number(const struct gt_column *column, double number, char *out, size_t size)
 {
@@ -161,6 +175,9 @@ static char *machine_number(const struct gt_column *column, double number, char 
 	case GT_COLUMN_DELTA:
 	case GT_COLUMN_CHANGE:
 		snprintf(out, size, "%.1f", number);
+		break;
+	case GT_COLUMN_ENERGY:
+		snprintf(out, size, "%.6f", number);
 		break;
 	case GT_COLUMN_BYTES:
 		snprintf(out, size, "%.6f", number / 1e6);
@@ -179,6 +196,8 @@ static char *human_number(const struct gt_column *column, double number, char *o
 		return gt_table_time(number, out, size);
 	case GT_COLUMN_BYTES:
 		return gt_table_bytes(number, out, size);
+	case GT_COLUMN_ENERGY:
+		return energy_text(number, out, size);
 	case GT_COLUMN_DELTA:
 		*out = number < 0 ? '-' : '+';
 		gt_table_time(fabs(number), out + 1, size - 1);

@@ -22,6 +22,7 @@ enum gt_column_kind {
 	GT_COLUMN_BYTES, /* bytes, shown as MB */
 	GT_COLUMN_PERCENT,
 	GT_COLUMN_NUMBER,
+	GT_COLUMN_ENERGY, /* J, six decimals */
 	GT_COLUMN_DELTA,  /* ns with a sign */
 	GT_COLUMN_CHANGE, /* % with a sign */
 };

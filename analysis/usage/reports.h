@@ -26,6 +26,8 @@ GT_USAGE_BUILD(rates);
 /* Launch queues: queues.c. */
 GT_USAGE_BUILD(queues);
 GT_USAGE_BUILD(queue_times);
+/* Power, clocks and health of each GPU: health.c. */
+GT_USAGE_BUILD(health);
 /* Modules of torch: modules.c. */
 GT_USAGE_BUILD(modules);
 

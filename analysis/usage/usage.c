@@ -16,6 +16,7 @@ const struct gt_report gt_usage_reports[] = {
 	{"gpu_rate_sum", "Bytes per second, of operations with known sizes", gt_usage_rates, false},
 	{"gpu_queue_sum", "Launch queue of each stream", gt_usage_queues, false},
 	{"gpu_queue_time", "Launch queue over time", gt_usage_queue_times, false},
+	{"gpu_health_sum", "Power, clocks and health of each GPU", gt_usage_health, false},
 	{"nn_module_sum", "GPU time by nn.Module", gt_usage_modules, false},
 	{NULL, NULL, NULL, false},
 };

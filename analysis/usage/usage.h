@@ -16,4 +16,9 @@ extern const struct gt_report gt_usage_reports[];
 int gt_usage_histogram(const struct gt_job *job, const struct gt_filter *filter, enum gt_key key,
 		       struct gt_table *ret_table);
 
+/* The energy that GPU operations of one key have used, by what run --nvml recorded, with its error,
+ * and a row for the time in which none ran. Empty: no trace has such readings. 0 or -ENOMEM. */
+int gt_usage_energy(const struct gt_job *job, const struct gt_filter *filter, enum gt_key key,
+		    struct gt_table *ret_table);
+
 #endif

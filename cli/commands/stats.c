@@ -20,7 +20,7 @@ static const struct gt_cmdline_option options[] = {
 	 "cuda_gpu_mem_time_sum, cuda_gpu_mem_size_sum, nvtx_sum, nvtx_gpu_proj_sum, "
 	 "cuda_kern_exec_sum, cuda_gpu_graph_sum; others: gpu_stream_use, gpu_step_use, "
 	 "gpu_rank_use, gpu_kern_per_step, gpu_kern_per_rank, gpu_comm_sum, gpu_rate_sum, "
-	 "gpu_queue_sum, gpu_queue_time, nn_module_sum (docs/STATS.md); or all"},
+	 "gpu_queue_sum, gpu_queue_time, gpu_health_sum, nn_module_sum (docs/STATS.md); or all"},
 	{"by", "WHAT", "kernel|stack|line|function|module|op|step|stream|device|rank|nvtx",
 	 "GPU time by kernel, stack, line, function, module (of a frame with a source line: the "
 	 "source file), op, step, stream, device, rank or nvtx"},
@@ -31,6 +31,9 @@ static const struct gt_cmdline_option options[] = {
 	{"histogram", NULL, NULL,
 	 "add a table of GPU operations by powers of two of their durations, by kernel or by "
 	 "what --by says"},
+	{"energy", NULL, NULL,
+	 "add a table of the energy that GPU work has used, by kernel or by what --by says (traces "
+	 "of run --nvml)"},
 	{"top", "N", "0..1000000000",
 	 "rows per table (0: all; default 10, with --by or --report 30, with --summary 5)"},
 	GT_CMDLINE_FRAME_OPTIONS("user|innermost",
@@ -45,7 +48,7 @@ static const struct gt_cmdline_option options[] = {
 };
 
 struct output {
-	struct gt_table tables[MAX_TABLES + 2]; /* reports, --by, --histogram */
+	struct gt_table tables[MAX_TABLES + 3]; /* reports, --by, --histogram, --energy */
 	size_t count;
 };
 
@@ -168,6 +171,9 @@ static int build_tables(const struct gt_cmdline *args, const struct gt_job *job,
 	if (!rc && gt_cmdline_get(args, "histogram"))
 		rc = gt_usage_histogram(job, filter, by ? key_of(by) : GT_KEY_KERNEL,
 					&out->tables[out->count++]);
+	if (!rc && gt_cmdline_get(args, "energy"))
+		rc = gt_usage_energy(job, filter, by ? key_of(by) : GT_KEY_KERNEL,
+				     &out->tables[out->count++]);
 	return rc;
 }
 
@@ -340,12 +346,27 @@ static int check_summary(const struct gt_cmdline *args)
 	return 0;
 }
 
+static const struct gt_table *table_called(const struct output *out, const char *name)
+{
+	for (size_t i = 0; i < out->count; i++)
+		if (!strcmp(out->tables[i].name, name))
+			return &out->tables[i];
+	return NULL;
+}
+
 static void hint(const struct gt_cmdline *args, const struct output *out)
 {
 	const char *by = gt_cmdline_get(args, "by");
+	const struct gt_table *energy = table_called(out, "gpu_energy_sum");
+	const struct gt_table *health = table_called(out, "gpu_health_sum");
 
+	if ((energy && !energy->rows) ||
+	    (health && !health->rows && out->count == 1 + (energy != NULL)))
+		gt_cmdline_complain("there are no readings of power and clocks: gputrace run "
+				    "--nvml records them");
 	if (by && !strcmp(by, "line") && gt_cmdline_print(args).format == GT_FORMAT_TABLE &&
-	    lacks_lines(&out->tables[out->count - 1 - (gt_cmdline_get(args, "histogram") ? 1 : 0)]))
+	    lacks_lines(&out->tables[out->count - 1 - (gt_cmdline_get(args, "histogram") != NULL) -
+				     (energy != NULL)]))
 		gt_cmdline_complain(
 			"some places have no source line: their modules have no debug "
 			"information (-g), or are not here with the build id of the trace");

@@ -4,6 +4,7 @@
  * lasts as long as the reading: each is taken in once. One thread per file.
  */
 #include "trace/load/model_events.h"
+#include "trace/load/model_health.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -412,6 +413,8 @@ static int take_counter(struct model_events *e, const struct gt_event *event,
 					.bytes = counter->value,
 					.device = counter->on_gpu ? event->place.device : e->pid};
 
+	if (gt_build_health_event(e->model, event, time->start))
+		return -ENOMEM;
 	if (!counter->name || !counter->series ||
 	    !memmem(counter->name->text, counter->name->length, "memory", 6) ||
 	    strcmp(counter->series->text, "allocated") != 0 ||

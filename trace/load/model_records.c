@@ -10,6 +10,7 @@
 #include "readers/chrome/block_args.h"
 #include "trace/category.h"
 #include "trace/load/model_build.h"
+#include "trace/load/model_health.h"
 
 /* Row of a thread's samples: this and the thread's id (docs/FORMAT.md). */
 #define SAMPLE_ROWS 33554432
@@ -378,6 +379,8 @@ static int take_counter(struct gt_builder *b, const struct gt_trace_event *recor
 	struct gt_memory_point point = {.ts = record->ts, .device = (uint32_t)record->pid};
 	struct gt_span value;
 
+	if (gt_build_health_record(b->model, record))
+		return -ENOMEM;
 	if (!record->name.len || !memmem(record->name.text, record->name.len, "memory", 6) ||
 	    !gt_span_member(&record->args, "allocated", &value) ||
 	    !gt_span_int(&value, &point.bytes))

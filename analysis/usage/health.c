@@ -1,0 +1,160 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * See health.h, and the report gpu_health_sum: power, clocks and health of each GPU. One thread per
+ * table.
+ */
+#include "analysis/usage/health.h"
+
+#include <errno.h>
+#include <stdio.h>
+
+#include "analysis/usage/reports.h"
+
+static const struct gt_column columns[] = {
+	{"seconds", "Read For (s)", "read for s", GT_COLUMN_NUMBER},
+	{"energy", "Energy (J)", "energy", GT_COLUMN_ENERGY},
+	{"power", "Avg Power (W)", "W", GT_COLUMN_NUMBER},
+	{"power_max", "Max Power (W)", "max W", GT_COLUMN_NUMBER},
+	{"clock", "Avg SM Clock (MHz)", "SM MHz", GT_COLUMN_NUMBER},
+	{"clock_min", "Min SM Clock (MHz)", "min", GT_COLUMN_COUNT},
+	{"clock_max", "Max SM Clock (MHz)", "max", GT_COLUMN_COUNT},
+	{"temperature", "Max Temperature (C)", "max C", GT_COLUMN_COUNT},
+	{"corrected", "Corrected ECC Errors", "corrected", GT_COLUMN_COUNT},
+	{"uncorrected", "Uncorrected ECC Errors", "uncorrected", GT_COLUMN_COUNT},
+	{"throttled", "Throttled", "throttled", GT_COLUMN_TEXT},
+	{"name", "GPU", "GPU", GT_COLUMN_TEXT},
+};
+
+/* ---- a reading over time ---- */
+
+static void add_value(struct gt_health_span *span, int64_t ts, double value, int64_t *at,
+		      double *sum)
+{
+	if (!span->count++) {
+		span->first = span->min = span->max = value;
+	} else if (ts > *at) {
+		*sum += span->last * (double)(ts - *at);
+		span->ns += ts - *at;
+	}
+	span->min = value < span->min ? value : span->min;
+	span->max = value > span->max ? value : span->max;
+	span->last = value;
+	*at = ts;
+}
+
+int64_t gt_health_end(const struct gt_model *model, uint16_t device)
+{
+	int64_t end = INT64_MIN;
+
+	for (size_t i = 0; i < model->health.count; i++)
+		if (model->health.at[i].device == device && model->health.at[i].ts > end)
+			end = model->health.at[i].ts;
+	return end;
+}
+
+struct gt_health_span gt_health_over_time(const struct gt_model *model, uint16_t device,
+					  enum gt_health_reading reading)
+{
+	struct gt_health_span span = {0};
+	double sum = 0;
+	int64_t at = 0;
+
+	for (size_t i = 0; i < model->health.count; i++) {
+		const struct gt_health_point *point = &model->health.at[i];
+
+		if (point->device == device && point->reading == reading)
+			add_value(&span, point->ts, point->value, &at, &sum);
+	}
+	if (span.count)
+		add_value(&span, gt_health_end(model, device), span.last, &at, &sum);
+	span.mean = span.ns ? sum / (double)span.ns : span.last;
+	return span;
+}
+
+char *gt_health_throttled(const struct gt_model *model, uint16_t device, char *out, size_t size)
+{
+	size_t length = 0;
+	bool is_known = false;
+
+	for (int i = GT_HEALTH_THROTTLED_FIRST; i <= GT_HEALTH_THROTTLED_LAST; i++) {
+		struct gt_health_span span =
+			gt_health_over_time(model, device, (enum gt_health_reading)i);
+
+		is_known |= span.count != 0;
+		if (span.count && span.mean > 0 && length < size)
+			length += (size_t)snprintf(out + length, size - length, "%s%s %.0f %%",
+						   length ? ", " : "", gt_health_names[i].series,
+						   span.mean * 100);
+	}
+	if (!length)
+		snprintf(out, size, "%s", is_known ? "no" : "-");
+	return out;
+}
+
+/* ---- the report ---- */
+
+static void put_number(struct gt_table *table, bool is_known, double number)
+{
+	if (is_known)
+		gt_table_number(table, number);
+	else
+		gt_table_absent(table, "-");
+}
+
+static void put_device(struct gt_table *table, const struct gt_model *model, uint16_t device)
+{
+	struct gt_health_span span[GT_HEALTH_READINGS_];
+	const struct gt_health_span *power = &span[GT_HEALTH_POWER];
+	const struct gt_health_span *energy = &span[GT_HEALTH_ENERGY];
+	const struct gt_health_span *clock = &span[GT_HEALTH_CLOCK_SM];
+	double joules;
+	char text[256];
+	int64_t ns = 0;
+
+	for (int i = 0; i < GT_HEALTH_READINGS_; i++) {
+		span[i] = gt_health_over_time(model, device, (enum gt_health_reading)i);
+		ns = span[i].ns > ns ? span[i].ns : ns;
+	}
+	joules = energy->last - energy->first;
+	gt_table_number(table, (double)ns / 1e9);
+	put_number(table, energy->ns || power->ns,
+		   energy->ns ? joules : power->mean * (double)power->ns / 1e9);
+	put_number(table, energy->ns || power->count,
+		   energy->ns ? joules * 1e9 / (double)energy->ns : power->mean);
+	put_number(table, power->count, power->max);
+	put_number(table, clock->count, clock->mean);
+	put_number(table, clock->count, clock->min);
+	put_number(table, clock->count, clock->max);
+	put_number(table, span[GT_HEALTH_TEMPERATURE].count, span[GT_HEALTH_TEMPERATURE].max);
+	for (int i = GT_HEALTH_ECC_CORRECTED; i <= GT_HEALTH_ECC_UNCORRECTED; i++)
+		put_number(table, span[i].count, span[i].last - span[i].first);
+	gt_table_text(table, gt_health_throttled(model, device, text, sizeof(text)));
+	gt_key_of_device(model, device, text, sizeof(text));
+	gt_table_text(table, text);
+}
+
+/* Also of a device without operations. */
+static uint64_t devices_of(const struct gt_model *model)
+{
+	uint64_t present = 0;
+
+	for (size_t i = 0; i < model->health.count; i++)
+		if (model->health.at[i].device < 64)
+			present |= (uint64_t)1 << model->health.at[i].device;
+	return present;
+}
+
+GT_USAGE_BUILD(health)
+{
+	(void)filter;
+	gt_table_init(ret_table, report->name, report->title, columns,
+		      sizeof(columns) / sizeof(columns[0]));
+	for (size_t f = 0; f < job->count; f++) {
+		uint64_t present = devices_of(&job->models[f]);
+
+		for (uint16_t device = 0; device < 64; device++)
+			if (present >> device & 1)
+				put_device(ret_table, &job->models[f], device);
+	}
+	return 0;
+}
