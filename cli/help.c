@@ -58,8 +58,8 @@ void gt_help_option(const char *name, const char *argument, const char *text, FI
 
 	if (letter)
 		snprintf(shape, sizeof(shape), "-%c,", letter);
-	length = snprintf(left, sizeof(left), "  %s --%s%s%s", shape, name, argument ? "=" : "",
-			  argument ? argument : "");
+	length = snprintf(left, sizeof(left), "  %s --%s%s%s", shape, name,
+			  argument && *argument != '[' ? "=" : "", argument ? argument : "");
 	fprintf(out, "%-*s", OPTION_COLUMNS, left);
 	if (length >= OPTION_COLUMNS)
 		fprintf(out, "\n%*s", OPTION_COLUMNS, "");

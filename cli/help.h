@@ -23,7 +23,7 @@ void gt_help_print_words(const struct gt_cmdline_spec *spec, FILE *out);
 void gt_help_wrap(const char *text, int indent, FILE *out);
 
 /* One option: "  -o, --output=DIR  @text", the text from column 26 on. @argument: NULL for a
- * switch. */
+ * switch, "[=HZ]" where it may be left out. */
 void gt_help_option(const char *name, const char *argument, const char *text, FILE *out);
 
 /* @text as roff takes it. */

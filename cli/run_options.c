@@ -53,7 +53,7 @@ static const char *value_of(const char *option, size_t length, int id)
 {
 	if (option[length])
 		return option + length + 1;
-	return gt_options[id].type == GT_OPTION_BOOL ? "yes" : NULL;
+	return gt_config_bare((enum gt_option_id)id);
 }
 
 /* The options that core/window/ reads. */

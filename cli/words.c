@@ -43,13 +43,21 @@ static const struct elsewhere options[] = {
 #undef GT_OPTION_ELSEWHERE
 };
 
-/* Of `gputrace run`: is there no value? */
+/* The options of `gputrace run`. */
 static const struct {
 	const char *name;
-	bool is_switch;
-} run_options[] = {
+	bool is_bool;
+} run_options[GT_CONFIG_COUNT_] = {
 #define GT_OPTION(id, name, type, def, values, arg, help)                                          \
-	{name, GT_OPTION_##type == GT_OPTION_BOOL},
+	[GT_CONFIG_##id] = {name, GT_OPTION_##type == GT_OPTION_BOOL},
+#include "core/config.def"
+#undef GT_OPTION
+};
+
+/* Those that may stand alone all the same. */
+static const bool may_be_bare[GT_CONFIG_COUNT_] = {
+#define GT_OPTION(id, name, type, def, values, arg, help)
+#define GT_OPTION_BARE(id, value) [GT_CONFIG_##id] = true,
 #include "core/config.def"
 #undef GT_OPTION
 };
@@ -88,12 +96,21 @@ const char *gt_word_option_elsewhere(const char *word)
 	return find(options, sizeof(options) / sizeof(options[0]), word);
 }
 
+/* GT_CONFIG_COUNT_: there is none. */
+static size_t option_called(const char *name)
+{
+	size_t i = 0;
+
+	while (i < GT_CONFIG_COUNT_ && strcmp(run_options[i].name, name) != 0)
+		i++;
+	return i;
+}
+
 bool gt_word_is_switch(const char *name)
 {
-	for (size_t i = 0; i < sizeof(run_options) / sizeof(run_options[0]); i++)
-		if (!strcmp(run_options[i].name, name))
-			return run_options[i].is_switch;
-	return false;
+	size_t option = option_called(name);
+
+	return option < GT_CONFIG_COUNT_ && (run_options[option].is_bool || may_be_bare[option]);
 }
 
 /* The last letter of "-qo", whose value may be the next word; NULL: its value is in the word. */
@@ -121,8 +138,5 @@ bool gt_word_takes_next(const char *word, const char *next)
 		name = word + 2;
 	else if (word[0] == '-')
 		name = last_of_letters(word);
-	for (size_t i = 0; name && i < sizeof(run_options) / sizeof(run_options[0]); i++)
-		if (!strcmp(run_options[i].name, name))
-			return !run_options[i].is_switch;
-	return false;
+	return name && option_called(name) < GT_CONFIG_COUNT_ && !gt_word_is_switch(name);
 }

@@ -21,7 +21,7 @@ const char *gt_word_command_elsewhere(const char *word);
 /* "stacks" for the option "call-graph" of perf, without its dashes; NULL: no such word. */
 const char *gt_word_option_elsewhere(const char *word);
 
-/* Whether option @name of `gputrace run` takes no value. */
+/* Whether option @name of `gputrace run` takes no value, or one behind = alone. */
 bool gt_word_is_switch(const char *name);
 
 /* Whether the value of option @word of `gputrace run` ("--output", "-o") is @next, the word behind

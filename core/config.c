@@ -29,6 +29,14 @@ const struct gt_option gt_options[GT_CONFIG_COUNT_] = {
 #undef GT_OPTION
 };
 
+/* What an option means that may stand alone. */
+static const char *const bare[GT_CONFIG_COUNT_] = {
+#define GT_OPTION(id, name, type, def, values, arg, help)
+#define GT_OPTION_BARE(id, value) [GT_CONFIG_##id] = value,
+#include "core/config.def"
+#undef GT_OPTION
+};
+
 /* Variables that the wrapper and the tests use besides the options. */
 static const char *const other_variables[] = {
 #define GT_VARIABLE(name, help) ENV_PREFIX name,
@@ -169,6 +177,11 @@ int gt_config_set_level(struct gt_config *config, const char *level)
 			error = gt_config_set(config, (enum gt_option_id)id, text);
 	}
 	return error;
+}
+
+const char *gt_config_bare(enum gt_option_id id)
+{
+	return gt_options[id].type == GT_OPTION_BOOL ? "yes" : bare[id];
 }
 
 int gt_config_find(const char *name, size_t length)

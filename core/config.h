@@ -63,6 +63,9 @@ int gt_config_set_level(struct gt_config *config, const char *level);
 /* The value that @level gives option @id, NULL: the option's own default. */
 const char *gt_config_of_level(const char *level, enum gt_option_id id);
 
+/* What option @id means without a value: "yes" for a BOOL. NULL: it needs one. */
+const char *gt_config_bare(enum gt_option_id id);
+
 /* Index of the option called @name ("max-size") of @length bytes, or -ENOENT. */
 int gt_config_find(const char *name, size_t length);
 

@@ -27,6 +27,7 @@ extern const struct gt_collector gt_coexist_collector;
 extern const struct gt_collector gt_nvtx_collector;
 extern const struct gt_collector gt_samples_collector;
 extern const struct gt_collector gt_cost_collector;
+extern const struct gt_collector gt_health_collector;
 extern const struct gt_collector gt_holdings_collector;
 extern const struct gt_collector gt_libraries_collector;
 
@@ -206,6 +207,13 @@ static void make_gpu(struct gt_pipeline *p, void (*watch_end)(void))
 		.outlet = &p->outlet,
 		.metadata = &p->metadata,
 	};
+	p->health = (struct gt_health){
+		.config = &p->config,
+		.clock = &p->clock,
+		.strings = p->stores.strings,
+		.outlet = &p->outlet,
+		.metadata = &p->metadata,
+	};
 }
 
 static void make_hang(struct gt_pipeline *p)
@@ -235,6 +243,7 @@ static void make_collectors(struct gt_pipeline *p)
 		{.collector = &gt_nvtx_collector, .part = p->ranges},
 		{.collector = &gt_samples_collector, .part = &p->samples},
 		{.collector = &gt_cost_collector, .part = &p->cost},
+		{.collector = &gt_health_collector, .part = &p->health},
 		{.collector = &gt_holdings_collector, .part = &p->holdings},
 		{.collector = &gt_libraries_collector, .part = &p->config},
 	};

@@ -29,8 +29,9 @@
 #include "pipeline/sources/coexist.h"
 #include "pipeline/sources/collector.h"
 #include "pipeline/sources/cost.h"
-#include "pipeline/sources/frameworks.h"
+#include "pipeline/frameworks.h"
 #include "pipeline/sources/gpu.h"
+#include "pipeline/sources/health.h"
 #include "pipeline/sources/holdings.h"
 #include "pipeline/sources/release.h"
 #include "pipeline/sources/rings.h"
@@ -75,6 +76,7 @@ struct gt_pipeline {
 	struct gt_coexist coexist;
 	struct gt_frameworks frameworks;
 	struct gt_cost cost;
+	struct gt_health health;
 	struct gt_collectors collectors;
 	/* beside them */
 	struct gt_hang hang;

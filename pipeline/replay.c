@@ -120,6 +120,7 @@ static void take_metadata(struct recovery *r)
 	END_TEXT(metadata->frameworks);
 	END_TEXT(metadata->graphs);
 	END_TEXT(metadata->hw_trace);
+	END_TEXT(metadata->nvml);
 	END_TEXT(metadata->window);
 	END_TEXT(metadata->filters);
 	END_TEXT(metadata->cost);

@@ -37,7 +37,8 @@ static void format_usage(const struct gt_option *option, char *out, size_t size)
 	if (option->type == GT_OPTION_BOOL)
 		snprintf(out, size, "--%s", option->name);
 	else
-		snprintf(out, size, "--%s=%s", option->name, option->argument);
+		snprintf(out, size, "--%s%s%s", option->name, *option->argument == '[' ? "" : "=",
+			 option->argument);
 }
 
 static bool has_default(const struct gt_option *option)

@@ -157,6 +157,7 @@ static void put_metadata(const struct gt_metadata *metadata, struct gt_json *jso
 	put_optional(json, "not_recorded", gt_metadata_not_recorded(metadata));
 	put_optional(json, "graphs", metadata->graphs);
 	put_optional(json, "hw_trace", metadata->hw_trace);
+	put_optional(json, "nvml", metadata->nvml);
 	put_optional(json, "attached", metadata->attached);
 	put_optional(json, "window", metadata->window);
 	put_optional(json, "filters", metadata->filters);

@@ -64,6 +64,7 @@ struct gt_metadata {
 				 * requested */
 	char graphs[192];   /* --graphs, when not node: "whole", "off", "node: why"; else empty */
 	char hw_trace[192]; /* --hw-trace, when not off: "on", "off: why"; else empty */
+	char nvml[192];     /* --nvml: "10 per second, driver 580.00", "off: why"; else empty */
 	char attached[64];  /* when `gputrace attach` came, empty: it did not */
 	char window[128];   /* what --delay, --start-at and --duration left; empty: everything */
 	char cost[256];     /* what tracing cost: pipeline/sources/cost.h; empty: not known yet */

@@ -144,6 +144,7 @@ static void take_words(struct gt_events_json *json, const struct gt_header *head
 	copy_text(json, header, "frameworks", metadata->frameworks, sizeof(metadata->frameworks));
 	copy_text(json, header, "graphs", metadata->graphs, sizeof(metadata->graphs));
 	copy_text(json, header, "hw_trace", metadata->hw_trace, sizeof(metadata->hw_trace));
+	copy_text(json, header, "nvml", metadata->nvml, sizeof(metadata->nvml));
 	copy_text(json, header, "window", metadata->window, sizeof(metadata->window));
 	copy_text(json, header, "filters", metadata->filters, sizeof(metadata->filters));
 	copy_text(json, header, "cost", metadata->cost, sizeof(metadata->cost));

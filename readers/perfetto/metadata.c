@@ -110,6 +110,7 @@ static const struct metadata_place texts[] = {
 	PLACE(gt_metadata, "frameworks", frameworks),
 	PLACE(gt_metadata, "graphs", graphs),
 	PLACE(gt_metadata, "hw_trace", hw_trace),
+	PLACE(gt_metadata, "nvml", nvml),
 	PLACE(gt_metadata, "window", window),
 	PLACE(gt_metadata, "filters", filters),
 	PLACE(gt_metadata, "cost", cost),

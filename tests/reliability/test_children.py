@@ -107,6 +107,12 @@ class Children(unittest.TestCase):
             with self.subTest(way=way):
                 self.check([CHILDREN, way], processes, at_gate=(1, WORK) if way == "exec" else (), fault="lock")
 
+    def test_ways_while_nvml_is_asked(self):
+        """A fork waits for the call of NVML that runs; what hangs there keeps no child."""
+        for way, processes, fault in (("before", 2, "slow=2000"), ("workers", 9, "slow=2000"), ("twice", 2, "hang=0")):
+            with self.subTest(way=way, fault=fault):
+                self.check([CHILDREN, way], processes, options=("GPUTRACE_NVML=100", "SIMNVML_FAULT=" + fault))
+
     def test_workers_of_one_rank(self):
         """They inherit RANK: HolisticTraceAnalysis would treat each file of the folder as rank 3."""
         self.check([CHILDREN, "workers"], 9, options=("RANK=3", "WORLD_SIZE=4"))

@@ -24,7 +24,7 @@ import sys
 GUEST_CORE = {"core", "core/control", "core/elf", "core/guest", "core/json", "core/overhead", "core/row", "core/schema",
               "core/window"}
 COLLECTORS = {f"collectors/{name}" for name in
-              ("call", "cupti", "cupti/library", "cupti/memory", "cupti/records", "nvtx", "python", "sampler", "symbols",
+              ("call", "cupti", "cupti/library", "cupti/memory", "cupti/records", "nvml", "nvtx", "python", "sampler", "symbols",
                "trigger", "unwind")}
 PIPELINE = {f"pipeline/{name}" for name in ("hang", "join", "output", "ranges", "recorder", "replay", "sources", "spool")}
 READERS = {"readers", "readers/chrome", "readers/perfetto"}
@@ -50,6 +50,7 @@ MAY_INCLUDE = {
     "collectors/cupti/records": GUEST_CORE | {"collectors/cupti/library", "collectors/symbols"},
     "collectors/cupti": GUEST_CORE | {"collectors/call", "collectors/cupti/library", "collectors/cupti/memory",
                                       "collectors/cupti/records", "collectors/symbols", "collectors/trigger"},
+    "collectors/nvml": GUEST_CORE,
     "collectors/nvtx": GUEST_CORE | {"collectors/call", "collectors/cupti", "collectors/trigger"},
     "collectors/sampler": GUEST_CORE | {"collectors/call", "collectors/python", "collectors/unwind"},
     "writers": GUEST_CORE,

@@ -213,6 +213,7 @@ static void put_words(struct gt_proto *out, const struct gt_metadata *metadata)
 		{"not_recorded", gt_metadata_not_recorded(metadata)},
 		{"graphs", metadata->graphs},
 		{"hw_trace", metadata->hw_trace},
+		{"nvml", metadata->nvml},
 		{"attached", metadata->attached},
 		{"window", metadata->window},
 		{"filters", metadata->filters},

@@ -85,6 +85,25 @@ def compare(session, program, way="run"):
     return judged(run, run.report)
 
 
+def sensor_faults(run):
+    """--nvml: that it found the GPU, and that its energy grows. What a GPU has no sensor for is none."""
+    trace = run.traces[0]
+    if not trace.sensors:
+        return [f"no sensor was read: {trace.metadata.get('nvml', 'nothing is said')}"]
+    grown = [row[2] - row[1] for name, row in trace.sensors.items() if name.endswith("energy: J")]
+    return ["the energy of a GPU did not grow"] if grown and not min(grown) > 0 else []
+
+
+def sensors(session, program):
+    """Power, clocks and the like, by --nvml."""
+    bad = unable(session.bare(program))
+    if bad:
+        return bad
+    run = session.traced(program, "--nvml=20", *counting(session))
+    more = {"sensors": run.traces[0].sensors} if run.traces else {}
+    return judged(run, run.report, sensor_faults) | more
+
+
 def capture(session, program):
     """The raw activity records of a small run, to be replayed in tests."""
     bad = unable(session.bare(program))

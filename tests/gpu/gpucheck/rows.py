@@ -12,6 +12,7 @@ SHARES = {"probes": 200, "programs": 60, "captures": 40, "frameworks": 120, "mor
           "bench": 60, "overhead": 400}
 
 PROGRAMS = [("driver --count=5000", "run"), ("graph-static --nodes=100 --count=500", "run")]
+SENSED = "driver --count=100000"
 MORE_PROGRAMS = [
     ("launches-static --count=5000", "run"),
     ("launches-static --count=5000 --threads=8", "run"),
@@ -85,6 +86,7 @@ def table(claims, injected=(), rounds=5, with_overhead=True):
     """All rows. @injected: probes that misbehave on purpose, to try this check itself."""
     on_purpose = [(name, "misbehaves on purpose") for name in injected]
     rows = probe_rows(on_purpose + claims) + program_rows("programs", PROGRAMS)
+    rows.append(Row(f"sensors {SENSED}", "programs", functools.partial(programs.sensors, program=SENSED)))
     rows += [Row(f"capture {program}", "captures",
                  functools.partial(programs.capture, program=program)) for program in CAPTURED]
     rows += [Row(name, "frameworks", work) for name, work in FRAMEWORKS]

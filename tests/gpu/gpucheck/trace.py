@@ -14,6 +14,18 @@ LOSSES = ("calls_lost_ring_full", "calls_lost_no_thread", "records_dropped_by_cu
           "events_lost_before_file", "events_lost_memory", "events_lost_at_kill")
 
 
+def sensors_of(events):
+    """[number, least, most] of the values of each counter of a GPU, as --nvml records them."""
+    found = {}
+    for event in events:
+        if event["ph"] != "C" or event["name"] == "tracer cost" or event["pid"] >= 64:
+            continue
+        for series, value in event["args"].items():
+            row = found.setdefault(f"GPU {event['pid']} {event['name']}: {series}", [0, value, value])
+            row[:] = row[0] + 1, min(row[1], value), max(row[2], value)
+    return found
+
+
 class Trace:
     """The events of a closed trace file, sorted into what the checks ask for."""
 
@@ -32,6 +44,7 @@ class Trace:
         self.operations = [event for event in slices if event["cat"] in GPU_CATEGORIES]
         self.notes = [f"{event['name']} {event['args']}" for event in content["traceEvents"]
                       if event["ph"] == "i" and event.get("cat") == "gputrace"][:40]
+        self.sensors = sensors_of(content["traceEvents"])
         self.calls = {event["args"]["correlation"]: event for event in slices
                       if event["cat"] in API_CATEGORIES and "correlation" in event["args"]}
 

@@ -2,7 +2,7 @@
  *
  * What became of the options that watch frameworks, see the header.
  */
-#include "pipeline/sources/frameworks.h"
+#include "pipeline/frameworks.h"
 
 #include <stdatomic.h>
 #include <stdbool.h>

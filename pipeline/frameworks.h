@@ -4,8 +4,8 @@
  * says what it did; where it was never reached, the interpreter's own flags and the loaded objects
  * say why.
  */
-#ifndef GT_PIPELINE_SOURCES_FRAMEWORKS_H
-#define GT_PIPELINE_SOURCES_FRAMEWORKS_H
+#ifndef GT_PIPELINE_FRAMEWORKS_H
+#define GT_PIPELINE_FRAMEWORKS_H
 
 struct gt_config;
 struct gt_metadata;
