@@ -12,7 +12,7 @@
 #include "cli/progress.h"
 #include "core/window/rank_list.h"
 #include "readers/show.h"
-#include "transform/merge.h"
+#include "transform/job/merge.h"
 #include "transform/job/choice.h"
 #include "transform/job/archive.h"
 
