@@ -13,6 +13,7 @@
 #include <string.h>
 
 #include "readers/input.h"
+#include "transform/job/json_end.h"
 #include "transform/job/member_names.h"
 #include "transform/job/sources.h"
 #include "transform/job/zip.h"
@@ -85,6 +86,26 @@ static void put_clocks(struct zipping *z, const struct gt_merge_source *source,
 	put_format(&z->zip, "\"offset_ns\": %" PRId64 "}", offset);
 }
 
+static bool are_called_alike(const struct gt_merge_source *a, const struct gt_merge_source *b)
+{
+	return a->rank == b->rank && a->pid == b->pid && !strcmp(a->clock.host, b->clock.host);
+}
+
+/* Whether another process has the same rank, host and pid, as in another container. */
+static bool has_double(const struct zipping *z, const struct gt_merge_source *source)
+{
+	const struct gt_merge_source *first = z->sources.of, *end = first + z->sources.count;
+	const struct gt_merge_source *at;
+
+	for (at = source; at > first && at[-1].rank == source->rank; at--)
+		if (at[-1].process != source->process && are_called_alike(&at[-1], source))
+			return true;
+	for (at = source + 1; at < end && at->rank == source->rank; at++)
+		if (at->process != source->process && are_called_alike(at, source))
+			return true;
+	return false;
+}
+
 static void put_file(struct zipping *z, const struct gt_merge_source *source,
 		     const struct gt_merge_source *reference, double *worst)
 {
@@ -98,7 +119,7 @@ static void put_file(struct zipping *z, const struct gt_merge_source *source,
 		put_format(&z->zip, " on %s", host);
 	if (source->pid > 0)
 		put_format(&z->zip, " pid %" PRId64, source->pid);
-	else
+	if (source->pid <= 0 || has_double(z, source))
 		put_format(&z->zip, " (%zu)", source->process);
 	put_format(&z->zip, "\"}");
 	put_clocks(z, source, reference, worst);
@@ -138,8 +159,10 @@ static void put_manifest(struct zipping *z)
 
 /* ---- the traces ---- */
 
+/* One that was cut stays so: the viewer reads what is there. */
 static int copy(struct zipping *z, const struct gt_merge_source *source)
 {
+	struct gt_json_end end = {0};
 	struct gt_input in;
 	int rc = gt_input_open(&in, source->path);
 
@@ -148,12 +171,15 @@ static int copy(struct zipping *z, const struct gt_merge_source *source)
 	gt_zip_open(&z->zip, name_of(z, source));
 	while (rc >= 0 && !z->zip.error) {
 		rc = gt_input_more(&in);
+		if (!source->is_pftrace)
+			gt_json_end_see(&end, in.data, in.size);
 		gt_zip_put(&z->zip, in.data, in.size);
 		gt_input_consume(&in, in.size);
 		if (rc <= 0)
 			break;
 	}
-	if (in.damage && !z->result->cut++)
+	if ((in.damage || (source->is_pftrace ? source->is_cut : !gt_json_end_is_here(&end))) &&
+	    !z->result->cut++)
 		z->result->cut_path = source->path;
 	gt_zip_close(&z->zip);
 	gt_input_close(&in);

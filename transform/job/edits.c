@@ -5,7 +5,6 @@
 #include "transform/job/edits.h"
 
 #include <inttypes.h>
-#include <stdlib.h>
 
 struct gt_edit *gt_edits_new(struct gt_edits *edits, const struct gt_span *span)
 {
@@ -28,23 +27,30 @@ void gt_edits_int(struct gt_edits *edits, const struct gt_span *span, int64_t va
 		snprintf(edit->text, sizeof(edit->text), "%" PRId64, value);
 }
 
-static int by_place(const void *a, const void *b)
+/* The places of the edits in the order of the text: there are few, mostly in order already. */
+static void sort(const struct gt_edits *edits, unsigned char *ret_order)
 {
-	const struct gt_edit *x = a, *y = b;
+	for (size_t i = 0; i < edits->count; i++) {
+		size_t at = i;
 
-	return x->at < y->at ? -1 : x->at > y->at;
+		for (; at && edits->list[ret_order[at - 1]].at > edits->list[i].at; at--)
+			ret_order[at] = ret_order[at - 1];
+		ret_order[at] = (unsigned char)i;
+	}
 }
 
-void gt_edits_put(struct gt_edits *edits, const struct gt_span *text, FILE *out)
+void gt_edits_put(const struct gt_edits *edits, const struct gt_span *text, FILE *out)
 {
 	const char *p = text->text, *end = p + text->len;
+	unsigned char order[GT_EDITS];
 
-	if (edits->count > 1)
-		qsort(edits->list, edits->count, sizeof(edits->list[0]), by_place);
+	sort(edits, order);
 	for (size_t i = 0; i < edits->count; i++) {
-		fwrite(p, 1, (size_t)(edits->list[i].at - p), out);
-		fputs(edits->list[i].text, out);
-		p = edits->list[i].at + edits->list[i].len;
+		const struct gt_edit *edit = &edits->list[order[i]];
+
+		fwrite(p, 1, (size_t)(edit->at - p), out);
+		fputs(edit->text, out);
+		p = edit->at + edit->len;
 	}
 	fwrite(p, 1, (size_t)(end - p), out);
 }

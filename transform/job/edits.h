@@ -32,6 +32,6 @@ struct gt_edit *gt_edits_new(struct gt_edits *edits, const struct gt_span *span)
 void gt_edits_int(struct gt_edits *edits, const struct gt_span *span, int64_t value);
 
 /* Writes @text with what changes in it. */
-void gt_edits_put(struct gt_edits *edits, const struct gt_span *text, FILE *out);
+void gt_edits_put(const struct gt_edits *edits, const struct gt_span *text, FILE *out);
 
 #endif
