@@ -159,9 +159,10 @@ static void put_clock(const struct gt_clock_map *map, bool is_reference, int64_t
 		[GT_CLOCK_BY_COLLECTIVES] = "collectives", [GT_CLOCK_BY_REALTIME] = "wall clock",
 		[GT_CLOCK_BY_NOTHING] = "not aligned",
 	};
+	int64_t behind = gt_clock_line_at(&map->line, first);
 
 	gt_table_text(table, is_reference ? "reference" : by[map->by]);
-	gt_table_number(table, 0 - (double)gt_clock_line_at(&map->line, first));
+	gt_table_number(table, behind ? -(double)behind : 0);
 	gt_table_number(table, map->line.drift ? -map->line.drift * 1e6 : 0);
 	if (map->error < 0)
 		gt_table_absent(table, "not known");
