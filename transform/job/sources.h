@@ -18,7 +18,7 @@ struct gt_merge_source {
 	int64_t first, last; /* when it began and ended, ns of its clock; 0: not known */
 	size_t process;      /* counted from 0, in the order of the set */
 	bool has_base, is_pftrace;
-	bool is_cut; /* of a .pftrace: the header tells */
+	bool is_cut;                        /* of a .pftrace: the header tells */
 	char *devices, *metadata, *segment; /* JSON; NULL: it has none */
 	struct gt_span device_list;         /* in devices */
 	struct gt_clock_source clock;
