@@ -260,6 +260,18 @@ struct gt_correlate_counts gt_correlate_count(const struct gt_correlate *table)
 	return table->counts;
 }
 
+static struct gt_correlate_aim aim_in_spool(const struct correlate_entry *entry)
+{
+	bool aimed = gt_spool_bool(&entry->aimed);
+
+	return (struct gt_correlate_aim){.stream = entry->stream,
+					 .symbol = aimed ? entry->symbol : 0,
+					 .context = entry->context,
+					 .cbid = entry->cbid,
+					 .domain = entry->domain,
+					 .aimed = aimed};
+}
+
 void gt_correlate_each(const struct gt_spool_view *view,
 		       void (*found)(void *context, const struct gt_correlate_call *call),
 		       void *context)
@@ -279,7 +291,8 @@ void gt_correlate_each(const struct gt_spool_view *view,
 							  .operations = entry->operations,
 							  .expects = gt_spool_bool(&entry->expects),
 							  .many = gt_spool_bool(&entry->many),
-							  .launch = entry->launch});
+							  .launch = entry->launch,
+							  .aim = aim_in_spool(entry)});
 	}
 }
 
@@ -292,6 +305,7 @@ void gt_correlate_restore(struct gt_correlate *table, const struct gt_correlate_
 	while (entry->correlation && entry->correlation != call->correlation && grow(table))
 		entry = slot_of(table->entries, table->size, call->correlation);
 	gt_correlate_put(table, call->correlation, &call->launch, call->expects, call->many);
+	gt_correlate_aim(table, call->correlation, &call->aim);
 	entry = slot_of(table->entries, table->size, call->correlation);
 	table->counts.in_flight -= is_waiting(entry);
 	entry->operations = call->operations;

@@ -60,6 +60,7 @@ struct gt_correlate_call {
 	uint32_t correlation, operations;
 	bool expects, many;
 	struct gt_launch launch;
+	struct gt_correlate_aim aim;
 };
 
 struct gt_spool_view;

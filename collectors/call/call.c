@@ -9,6 +9,7 @@
 #include <stdatomic.h>
 #include <string.h>
 
+#include "collectors/call/kernel_names.h"
 #include "collectors/call/records.h"
 #include "collectors/call/state.h"
 #include "core/guest/clock.h"
@@ -569,6 +570,7 @@ void gt_call_aim(uint64_t stream, uint64_t symbol, uint32_t context)
 	record->symbol = symbol;
 	record->context = (uint16_t)context;
 	record->head.flags |= GT_CALL_AIMED;
+	gt_kernel_names_note(symbol);
 }
 
 bool gt_call_is_open(const struct gt_thread *thread, uintptr_t frame)

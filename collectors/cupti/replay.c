@@ -9,8 +9,10 @@
 
 #include <string.h>
 
+#include "collectors/call/kernel_names.h"
 #include "collectors/cupti/buffers.h"
 #include "collectors/cupti/records/layout.h"
+#include "core/correlate.h"
 #include "core/guest/clock.h"
 #include "core/guest/memory.h"
 #include "core/spool_view.h"
@@ -208,7 +210,7 @@ static bool has_learned(const struct gt_cupti_replay *how, const struct gt_strin
 				 gt_intern_get(t->strings, name->text, name->length));
 }
 
-/* The name that was at the address @pointer, from the notes. */
+/* The name that was at the address @pointer, from the notes. NULL: none was read there. */
 static const char *name_of(const struct gt_cupti_replay *how, const char *pointer)
 {
 	uint64_t address = gt_spool_address(pointer);
@@ -217,13 +219,38 @@ static const char *name_of(const struct gt_cupti_replay *how, const char *pointe
 
 	if (!pointer || !how->view)
 		return pointer;
-	if (note->address != address)
-		return "(name not recovered)";
-	name = gt_spool_view_string(how->view, note->name);
+	name = note->address == address ? gt_spool_view_string(how->view, note->name) : NULL;
 	if (!is_text(name))
-		return "(name not recovered)";
+		return NULL;
 	mangled = note->mangled ? gt_spool_view_string(how->view, note->mangled) : NULL;
 	return has_learned(how, mangled, name) ? mangled->text : name->text;
+}
+
+/* CUPTI may show a record the name at another address than the callback of the launch. */
+static const char *launched_name(const struct gt_cupti_replay *how, const char *pointer,
+				 uint32_t correlation)
+{
+	const char *name = gt_kernel_names_find(how->kernels, gt_spool_address(pointer));
+	struct gt_correlate_aim aim;
+
+	if (!name && how->calls && gt_correlate_aim_of(how->calls, correlation, &aim))
+		name = gt_kernel_names_find(how->kernels, aim.aimed ? aim.symbol : 0);
+	return name;
+}
+
+static const char *name_or_none(const char *name)
+{
+	return name ? name : "(name not recovered)";
+}
+
+static const char *kernel_name_of(const struct gt_cupti_replay *how,
+				  const CUpti_ActivityKernel8 *kernel)
+{
+	const char *name = name_of(how, kernel->name);
+
+	if (!name && how->kernels)
+		name = launched_name(how, kernel->name, kernel->correlationId);
+	return name || !kernel->name ? name : name_or_none(name);
 }
 
 /* Work that had not ended: its launch is reported as in flight. */
@@ -241,11 +268,11 @@ static void replay_record(const struct gt_cupti_replay *how, uint8_t *record, ui
 	if (kind == CUPTI_ACTIVITY_KIND_KERNEL || kind == CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL) {
 		CUpti_ActivityKernel8 *kernel = (void *)record;
 
-		kernel->name = name_of(how, kernel->name);
+		kernel->name = kernel_name_of(how, kernel);
 	} else if (kind == CUPTI_ACTIVITY_KIND_DEVICE) {
 		CUpti_ActivityDevice4 *device = (void *)record;
 
-		device->name = name_of(how, device->name);
+		device->name = device->name ? name_or_none(name_of(how, device->name)) : NULL;
 	}
 	gt_translate_record(how->translate, (const CUpti_Activity *)(const void *)record);
 }

@@ -13,6 +13,8 @@
 
 #include "collectors/cupti/records/translate.h"
 
+struct gt_correlate;
+struct gt_kernel_names;
 struct gt_spool_view;
 
 /* How to read buffers without CUPTI. */
@@ -20,6 +22,8 @@ struct gt_cupti_replay {
 	const struct gt_spool_view *view; /* NULL: this process, whose pointers are valid */
 	struct gt_translate_notes *notes; /* missing lengths are found and added */
 	struct gt_translate *translate;
+	const struct gt_kernel_names *kernels; /* those that were launched; NULL: not known */
+	const struct gt_correlate *calls;      /* their launches; NULL: not known */
 	bool unfinished; /* CUPTI had it: what lies behind its records is zero, and work without an
 			  * end was under way */
 };

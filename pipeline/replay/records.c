@@ -58,6 +58,7 @@ int gt_replay_records_init(struct gt_replay_records *r, const struct gt_spooled 
 	if (!r->notes)
 		return -ENOMEM;
 	memcpy(r->notes, &spooled->notes, sizeof(*r->notes));
+	r->kernels = &spooled->kernels;
 	return copy_keys(r, gt_spooled_read(spooled));
 }
 
@@ -209,6 +210,8 @@ static struct gt_cupti_replay how_to_read(const struct gt_replay_records *r,
 	return (struct gt_cupti_replay){.view = r->view,
 					.notes = r->notes,
 					.translate = r->translate,
+					.kernels = r->kernels,
+					.calls = r->join->calls,
 					.unfinished = buffer->unfinished};
 }
 

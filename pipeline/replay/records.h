@@ -17,6 +17,7 @@ struct gt_call_join;
 struct gt_calls;
 struct gt_ranges;
 struct gt_samples;
+struct gt_kernel_names;
 struct gt_spooled;
 struct gt_translate;
 struct gt_translate_notes;
@@ -30,7 +31,8 @@ struct gt_replay_records {
 	struct gt_ranges *ranges;
 	struct gt_translate *translate;
 	struct gt_translate_notes *notes; /* a copy of the spool's, which is added to */
-	uint64_t *waited;                 /* gt_waiting_key of records that waited, sorted */
+	const struct gt_kernel_names *kernels;
+	uint64_t *waited; /* gt_waiting_key of records that waited, sorted */
 	size_t waited_count;
 	struct gt_ledger late; /* what became of those */
 	struct gt_cupti_spooled buffers[GT_CUPTI_BUFFERS_MAX];

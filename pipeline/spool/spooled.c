@@ -120,6 +120,7 @@ void gt_spooling_start(struct gt_spooling *spooling, const struct gt_config *con
 	gt_text_format(metadata->spool, sizeof(metadata->spool), "%s", gt_spool_path());
 	gt_spooling_update(spooling, spooling->ledger);
 	gt_spool_set_root(GT_SPOOL_SESSION, spooling->spooled);
+	gt_kernel_names_start(&spooling->spooled->kernels);
 }
 
 struct gt_translate_notes *gt_spooling_notes(const struct gt_spooling *spooling)

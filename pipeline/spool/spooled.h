@@ -13,6 +13,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "collectors/call/kernel_names.h"
 #include "collectors/cupti/records/translate.h"
 #include "core/config.h"
 #include "core/guest/clock.h"
@@ -57,6 +58,7 @@ struct gt_spooled {
 	_Atomic uint32_t claim; /* which of the two is whole */
 	uint32_t closing_claim; /* which will be, once the file that is being closed is */
 	struct gt_translate_notes notes;
+	struct gt_kernel_names kernels;
 	const struct gt_recorder_store *recorder; /* NULL: there is none */
 	_Atomic uint64_t range_ended; /* MONOTONIC ns, of --capture-range; 0: it has not */
 };

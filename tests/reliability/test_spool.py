@@ -336,7 +336,8 @@ class Spool(unittest.TestCase):
             process.kill()
 
     def test_killed_at_once(self):
-        """Before the tracer's thread has read anything: stacks are recovered, with the program's functions."""
+        """Before the tracer's thread has read anything: stacks are recovered, with the program's functions,
+        and kernels have their names."""
         for _ in range(3):
             result = harness.run([WORK[0], "killed", "4"], folder=self.folder,
                                  options=["GPUTRACE_SPOOL=" + self.spools])
@@ -348,6 +349,7 @@ class Spool(unittest.TestCase):
                 events = json.load(file)["traceEvents"]
             sets = [e["args"] for e in events if e.get("cat") == "gpu_memset"]
             self.assertEqual(len(sets), 4)
+            self.assertEqual({e["name"] for e in events if e.get("cat") == "kernel"}, {"tick"})
             self.assertEqual([args for args in sets if "work (" not in args["launched by"] or
                               "main (" not in args["launched by"]], [])
 

@@ -56,7 +56,7 @@ MAY_INCLUDE = {
     "writers": GUEST_CORE,
     "writers/chrome": GUEST_CORE | {"writers"},
     "writers/perfetto": GUEST_CORE | {"writers"},
-    "pipeline/spool": GUEST_CORE | {"collectors/cupti", "collectors/cupti/records", "collectors/symbols"},
+    "pipeline/spool": GUEST_CORE | {"collectors/call", "collectors/cupti", "collectors/cupti/records", "collectors/symbols"},
     "pipeline/recorder": GUEST_CORE,
     "pipeline/output": GUEST_CORE | {"collectors/call", "pipeline/recorder", "pipeline/spool", "writers"},
     "pipeline/ranges": GUEST_CORE | {"collectors/nvtx", "pipeline/output"},

@@ -100,6 +100,34 @@ Test(recover, makes_events_of_rings_and_buffers)
 	free(text);
 }
 
+static void launch(uint32_t correlation, const char *symbol)
+{
+	gt_call_enter(GT_API_RUNTIME, TEMPLATE_LAUNCH, correlation);
+	gt_call_aim(0, (uint64_t)(uintptr_t)symbol, 1);
+	gt_call_exit(GT_API_RUNTIME, TEMPLATE_LAUNCH, 0);
+}
+
+/* Killed before any record of the kernel was read: the launch had its name. The record shows it at
+ * another address than the launch, or at the same and its call is not known. */
+Test(recover, names_kernels_by_their_launches)
+{
+	static const char symbol[] = "_Z5scalePffi", other[] = "_Z5scalePffi ";
+	char *text;
+
+	if (!template_begin())
+		cr_skip("no tmpfs with enough room");
+	launch(1, symbol);
+	launch(7, symbol);
+	template_kernels(1, other);
+	template_kernels(2, symbol);
+	gt_release_buffers(&template.release);
+	text = recover();
+	cr_assert_eq(count(text, "\"cat\": \"kernel\", \"name\": \"scale(float*, float, int)\""), 3,
+		     "%s", text);
+	cr_assert_not(strstr(text, "not recovered"));
+	free(text);
+}
+
 /* The last clock sample may be old: the process was busy when it died. */
 Test(recover, takes_times_behind_the_last_look_at_the_clock)
 {
