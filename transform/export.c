@@ -122,7 +122,7 @@ static int export_kernel(struct gt_export_rows *e, const struct gt_trace_event *
 	if (rc)
 		return rc;
 	put_launch(e, record);
-	gt_export_put_none(e); /* gridId: the trace has the correlation only */
+	gt_export_put_member(e, record, "grid id");
 	gt_export_put_arg(e, record, GT_ARG_REGISTERS);
 	gt_export_put_three(e, record, GT_ARG_GRID);
 	gt_export_put_three(e, record, GT_ARG_BLOCK);

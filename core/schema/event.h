@@ -134,6 +134,7 @@ struct gt_kernel_event {
 	uint32_t local_per_thread;                               /* bytes */
 	uint32_t graph_id;                                       /* 0: not from a graph */
 	uint64_t graph_node_id;
+	uint64_t grid_id; /* CUPTI's number of the launch; 0: not known */
 	bool cooperative;
 	bool has_priority;
 	int32_t priority;

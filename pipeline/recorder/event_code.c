@@ -96,6 +96,7 @@ static const struct field kernel[] = {
 	NUMBER(kernel.queued),
 	NUMBER(kernel.submitted),
 	NUMBER(kernel.graph_node_id),
+	NUMBER(kernel.grid_id),
 	NUMBER(kernel.graph_id),
 	STACK(kernel.created),
 	NUMBER(kernel.cluster[0]),

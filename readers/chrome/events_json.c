@@ -165,6 +165,7 @@ static void make_kernel(struct gt_events_json *json, const struct gt_trace_event
 		.local_per_thread = (uint32_t)number(json, "local memory per thread"),
 		.graph_id = (uint32_t)number(json, "graph id"),
 		.graph_node_id = number(json, "graph node id"),
+		.grid_id = number(json, "grid id"),
 		.cooperative = has(json, "cooperative"),
 		.has_priority = has(json, "priority"),
 		.priority = (int32_t)number(json, "priority"),

@@ -58,6 +58,7 @@ static void make_kernel(struct gt_pftrace *pf, const struct stage *stage, struct
 		.local_per_thread = word(args, GT_PF_ARG_LOCAL),
 		.graph_id = word(args, GT_PF_ARG_GRAPH),
 		.graph_node_id = args->value[GT_PF_ARG_GRAPH_NODE],
+		.grid_id = args->value[GT_PF_ARG_GRID_ID],
 		.cooperative = word(args, GT_PF_ARG_COOPERATIVE) != 0,
 		.has_priority = has(args, GT_PF_ARG_PRIORITY),
 		.priority = (int32_t)args->value[GT_PF_ARG_PRIORITY],

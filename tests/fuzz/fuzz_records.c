@@ -256,7 +256,7 @@ static bool same_kernel(const struct gt_kernel_event *a, const struct gt_kernel_
 	       !memcmp(a->block, b->block, sizeof(a->block)) &&
 	       !memcmp(a->cluster, b->cluster, sizeof(a->cluster)) &&
 	       a->registers == b->registers && a->graph_node_id == b->graph_node_id &&
-	       a->has_occupancy == b->has_occupancy &&
+	       a->grid_id == b->grid_id && a->has_occupancy == b->has_occupancy &&
 	       a->theoretical_occupancy_percent == b->theoretical_occupancy_percent &&
 	       a->resident_blocks == b->resident_blocks && a->limit_blocks == b->limit_blocks &&
 	       a->limit_warps == b->limit_warps && a->limit_registers == b->limit_registers &&

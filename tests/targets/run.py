@@ -337,6 +337,7 @@ def check_truth_gpu(trace, operations, failures):
                            (row["grid"], row["block"]))
             failures.equal(what + " node", event["args"].get("graph node id", 0),
                            row["node"] & 0xFFFFFFFF)
+            failures.equal(what + " grid id", event["args"].get("grid id"), row["grid_id"])
         else:
             failures.equal(what + " bytes", event["args"]["bytes"], row["bytes"])
 

@@ -82,6 +82,7 @@ static void fill_kernel(struct trace *t, struct gt_event *e)
 					     .local_per_thread = any(2) * 8,
 					     .graph_id = any(3),
 					     .graph_node_id = any(4),
+					     .grid_id = any(3),
 					     .cooperative = any(2),
 					     .has_priority = any(2),
 					     .priority = -(int32_t)any(5),

@@ -70,6 +70,7 @@ static CUpti_ActivityKernel8 a_kernel(void)
 	r.contextId = 1;
 	r.streamId = 7;
 	r.gridX = 64;
+	r.gridId = 4711;
 	r.gridY = 8;
 	r.gridZ = 1;
 	r.blockX = 256;
@@ -113,6 +114,7 @@ static void check_kernel(const struct gt_event *e)
 	cr_assert_eq(e->kernel.static_shared, 1024);
 	cr_assert_eq(e->kernel.dynamic_shared, 2048);
 	cr_assert_eq(e->kernel.graph_node_id, (5ull << 32) | 9);
+	cr_assert_eq(e->kernel.grid_id, 4711);
 	cr_assert(e->kernel.cooperative);
 	cr_assert_not(e->launch.known);
 }

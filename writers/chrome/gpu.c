@@ -122,6 +122,8 @@ static void put_kernel_extras(struct gt_json *json, const struct gt_event *event
 	}
 	if (event->place.has_channel)
 		gt_json_member_u64(json, "channel", event->place.channel);
+	if (kernel->grid_id)
+		gt_json_member_u64(json, "grid id", kernel->grid_id);
 	if (kernel->has_priority)
 		gt_json_member_i64(json, "priority", kernel->priority);
 }

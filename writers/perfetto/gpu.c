@@ -104,6 +104,7 @@ static void set_kernel(struct gt_perfetto *pf, struct gt_perfetto_kernel *k,
 	set_if(k, GT_PF_ARG_LIMIT_WARPS, kernel->limit_warps);
 	set_if(k, GT_PF_ARG_LIMIT_REGISTERS, kernel->limit_registers);
 	set_if(k, GT_PF_ARG_LIMIT_SHARED, kernel->limit_shared);
+	set_if(k, GT_PF_ARG_GRID_ID, kernel->grid_id);
 	if (kernel->queued)
 		set(k, GT_PF_ARG_QUEUED, event->start - kernel->queued);
 	if (kernel->submitted)

@@ -107,6 +107,7 @@ static void fill_kernel(struct gt_translate *t, const CUpti_ActivityKernel8 *r,
 		.local_per_thread = r->localMemoryPerThread,
 		.graph_id = r->graphId,
 		.graph_node_id = r->graphNodeId,
+		.grid_id = r->gridId > 0 ? (uint64_t)r->gridId : 0,
 		.cooperative =
 			r->launchType == CUPTI_ACTIVITY_LAUNCH_TYPE_COOPERATIVE_SINGLE_DEVICE ||
 			r->launchType == CUPTI_ACTIVITY_LAUNCH_TYPE_COOPERATIVE_MULTI_DEVICE,

@@ -136,12 +136,13 @@ static int write_common(char *at, size_t room, const struct sim_op *op, const ch
 
 static void write_kernel(const char *common, const struct sim_kernel_facts *kernel)
 {
-	sim_truth(
-		"{%s,\"name\":\"%s\",\"grid\":[%u,%u,%u],\"block\":[%u,%u,%u],"
-		"\"registers\":%u,\"static_shared\":%u,\"dynamic_shared\":%u,\"launch_type\":%u}\n",
-		common, kernel->name, kernel->grid[0], kernel->grid[1], kernel->grid[2],
-		kernel->block[0], kernel->block[1], kernel->block[2], kernel->registers,
-		kernel->static_shared, kernel->dynamic_shared, kernel->launch_type);
+	sim_truth("{%s,\"name\":\"%s\",\"grid\":[%u,%u,%u],\"block\":[%u,%u,%u],"
+		  "\"registers\":%u,\"static_shared\":%u,\"dynamic_shared\":%u,\"launch_type\":%u,"
+		  "\"grid_id\":%llu}\n",
+		  common, kernel->name, kernel->grid[0], kernel->grid[1], kernel->grid[2],
+		  kernel->block[0], kernel->block[1], kernel->block[2], kernel->registers,
+		  kernel->static_shared, kernel->dynamic_shared, kernel->launch_type,
+		  (unsigned long long)kernel->grid_id);
 }
 
 void sim_truth_operation(const struct sim_op *op)
