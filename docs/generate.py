@@ -71,6 +71,11 @@ def plain(rows):
     return " ".join(word for word, _ in rows if not word.startswith("--"))
 
 
+def of_processes(cli):
+    """The commands that take processes, attach apart: those of the others are traced."""
+    return [name for name, arguments, _ in commands(cli) if "PID" in arguments and name != "attach"]
+
+
 def quote(text):
     return "'" + text.replace("'", "'\\''") + "'"
 
@@ -82,7 +87,7 @@ def for_bash(cli):
 
 def for_zsh(cli):
     """A branch for each command: what _arguments of zsh takes."""
-    short, lines = letters(cli), []
+    short, lines, traced = letters(cli), [], of_processes(cli)
     for name, rows in words(cli).items():
         specs = []
         for option, values, meaning in options(rows):
@@ -97,13 +102,17 @@ def for_zsh(cli):
         rest = "'*:::program:_normal'" if name == "run" else "'*:trace:_files'"
         if plain(rows):
             rest = quote(f"*:argument:({plain(rows)})")
+        if name == "attach":
+            rest = "'*:process:_pids'"
+        elif name in traced:
+            rest = quote(f"*:process:_gputrace_pids {plain(rows)}")
         lines.append(f"\t{name}) _arguments -S {' '.join(specs)} {rest} ;;")
     return "\n".join(lines)
 
 
 def for_fish(cli):
     """A line for each command and each of its options."""
-    short, lines = letters(cli), []
+    short, lines, traced = letters(cli), [], of_processes(cli)
     for name, _, text in commands(cli):
         lines.append(f"complete -c gputrace -n __fish_use_subcommand -f -a {name} -d {quote(text)}")
     for name, rows in words(cli).items():
@@ -113,6 +122,9 @@ def for_fish(cli):
             lines.append(line + ("" if values is None else f" -x -a '{' '.join(values)}'" if values else " -r"))
         if plain(rows):
             lines.append(f"complete -c gputrace -n '__fish_seen_subcommand_from {name}' -f -a '{plain(rows)}'")
+        if name == "attach" or name in traced:
+            found = "__fish_complete_pids" if name == "attach" else "__gputrace_pids"
+            lines.append(f"complete -c gputrace -n '__fish_seen_subcommand_from {name}' -f -a '({found})'")
     return "\n".join(lines).replace("'\\''", "\\'")
 
 
@@ -133,9 +145,10 @@ def main(kind, cli, version, docs, template):
     else:
         rows = command_rows(cli) if kind == "zsh" else " ".join(name for name, _, _ in commands(cli))
         values = {"OPTIONS": COMPLETIONS[kind](cli), "COMMANDS": rows,
+                  "TRACED": " ".join(of_processes(cli)),
                   "LETTERS": " ".join(f"[{letter}]={name}" for name, letter in sorted(letters(cli).items()))}
     values.update(VERSION=version, DOCS=roff(docs))
-    sys.stdout.write(re.sub(r"@(OPTIONS|COMMANDS|LETTERS|PAGES|VERSION|DOCS)@", lambda m: values[m.group(1)], text))
+    sys.stdout.write(re.sub(r"@(OPTIONS|COMMANDS|LETTERS|TRACED|PAGES|VERSION|DOCS)@", lambda m: values[m.group(1)], text))
 
 
 if __name__ == "__main__":

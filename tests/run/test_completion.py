@@ -16,6 +16,9 @@ DOCS = pathlib.Path(os.environ["GPUTRACE_BUILD"]) / "docs"
 TAB = "\t"
 PROMPT = "READY>"
 PATIENCE = 60  # seconds
+# What `gputrace ps --format=csv` prints of two processes.
+TRACED = "PID,Rank,Host,State,Kernels/s,Memory (MB),Command,File\\n" \
+    "71234,0,a,on,,1.2,python3 a:b.py,/x.json\\n82345,1,a,on,,1.2,./app,/y.json\\n"
 
 
 class Terminal:
@@ -63,12 +66,21 @@ class TestCompletion(unittest.TestCase):
         self.addCleanup(self.folder.cleanup)
         pathlib.Path(self.folder.name, "a trace.json").touch()
 
+        program = pathlib.Path(self.folder.name, "bin", "not-many-have-this-name")
+        program.parent.mkdir()
+        program.touch(0o755)
+        os.environ["PATH"] = f"{program.parent}:{os.environ['PATH']}"
+        listing = pathlib.Path(self.folder.name, "bin", "ps")
+        listing.write_text("#!/bin/sh\necho '  PID TTY          TIME CMD'\necho '93456 ?        00:00:01 app'\n", encoding="ascii")
+        listing.chmod(0o755)
+
     def start(self, shell, *commands):
         if not shutil.which(shell[0]):
             self.skipTest(f"{shell[0]} is not installed")
         terminal = Terminal(self.folder.name, shell)
         self.addCleanup(terminal.close)
-        terminal.say(f"PS1='{PROMPT}'; gputrace() {{ printf 'given:'; printf ' <%s>' \"$@\"; echo; }}")
+        terminal.say(f"PS1='{PROMPT}'; gputrace() {{ [ \"$1\" = ps ] && {{ printf '{TRACED}'; return; }}; "
+                     "printf 'given:'; printf ' <%s>' \"$@\"; echo; }")
         for command in commands:
             terminal.say(command)
         return terminal
@@ -90,6 +102,11 @@ class TestCompletion(unittest.TestCase):
                                 ("gputrace run ./a", "<run> <./a trace.json>"),
                                 ("gputrace run -- ./a", "<run> <--> <./a trace.json>"),
                                 ("gputrace hang al", "<hang> <all>"),
+                                ("gputrace hang 712", "<hang> <71234>"),
+                                ("gputrace detach 8", "<detach> <82345>"),
+                                ("gputrace set stacks=off 7", "<set> <stacks=off> <71234>"),
+                                ("gputrace attach 934", "<attach> <93456>"),
+                                ("gputrace run -- not-ma", "<run> <--> <not-many-have-this-name>"),
                                 ("gputrace set flush", "<set> <flush-period=>"),
                                 ("gputrace set stacks=of", "<set> <stacks=off>"),
                                 ("gputrace stats a", "<stats> <a trace.json>")):
@@ -108,8 +125,13 @@ class TestCompletion(unittest.TestCase):
             self.skipTest("fish is not installed")
         for typed, expected in (("gputrace stac", ["stacks"]), ("gputrace stats --so", ["--sort"]),
                                 ("gputrace stats --format=ma", ["--format=markdown"]),
-                                ("gputrace run --stack-la", ["--stack-lane"]), ("gputrace stats -", None)):
+                                ("gputrace run --stack-la", ["--stack-lane"]), ("gputrace stats -", None),
+                                ("gputrace hang 712", ["71234"]), ("gputrace set 8", ["82345"]),
+                                ("gputrace run -- not-ma", ["not-many-have-this-name"]),
+                                ("gputrace run --stacks=full not-ma", ["not-many-have-this-name"]),
+                                ("gputrace attach 934", ["93456"])):
             done = subprocess.run(["fish", "--no-config", "-c",
+                                   f"function gputrace; printf '{TRACED}'; end; "
                                    f"source '{DOCS}/gputrace.fish'; complete -C '{typed}'"], cwd=self.folder.name,
                                   env={**os.environ, "HOME": self.folder.name}, capture_output=True, text=True, check=True)
             words = [line.split("\t")[0] for line in done.stdout.splitlines()]
