@@ -16,7 +16,7 @@
 /* Why a device was idle. */
 enum gt_cause {
 	GT_CAUSE_LAUNCH,   /* the launch was under way, or just over: CPU and driver latency */
-	GT_CAUSE_SYNC,     /* the host was still in a synchronising call */
+	GT_CAUSE_SYNC,     /* the host was still in a synchronizing call */
 	GT_CAUSE_API,      /* in another CUDA call: allocation, module load, ... */
 	GT_CAUSE_DATA,     /* loading data */
 	GT_CAUSE_HOST,     /* other host work */

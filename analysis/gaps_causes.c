@@ -27,6 +27,7 @@ static const struct gt_column columns[] =
 		{"mean", "Avg (ns)", "mean", GT_COLUMN_MEAN},
 		{"max", "Max (ns)", "max", GT_COLUMN_TIME},
 		{"cause", "Cause", "cause", GT_COLUMN_TEXT},
+		{"frame", "Frame", NULL, GT_COLUMN_TEXT},
 		{"where", "Where", "while the host was in", GT_COLUMN_TEXT},
 },
 			      sampled_columns[] = {
@@ -39,6 +40,7 @@ static const struct gt_column columns[] =
 				      {"max", "Max (ns)", "max", GT_COLUMN_TIME},
 				      {"samples", "Samples", "samples", GT_COLUMN_COUNT},
 				      {"cause", "Cause", "cause", GT_COLUMN_TEXT},
+				      {"frame", "Frame", NULL, GT_COLUMN_TEXT},
 				      {"where", "Where", "while the host was in", GT_COLUMN_TEXT},
 };
 
@@ -173,6 +175,22 @@ static double percent(int64_t part, int64_t of)
 	return of > 0 ? (double)part * 100 / (double)of : 0;
 }
 
+static bool has_frames(const struct gt_model *model)
+{
+	for (size_t i = 0; i < model->threads.count; i++)
+		if (model->threads.at[i].range[GT_RANGE_PYTHON].count)
+			return true;
+	return model->stacks.count;
+}
+
+/* Whose frames the places are (--frame); "" where no trace has any. */
+static const char *frame_of(const struct gt_gaps *gaps)
+{
+	if (!gaps->list.count || !has_frames(gaps->list.at[0].model))
+		return "";
+	return gaps->list.at[0].model->ranks ? "user" : "innermost";
+}
+
 static void put_row(struct gt_table *table, const struct gaps_causes_row *row,
 		    const struct gt_gaps *gaps, bool has_samples)
 {
@@ -189,6 +207,7 @@ static void put_row(struct gt_table *table, const struct gaps_causes_row *row,
 	if (has_samples)
 		gt_table_number(table, (double)row->samples);
 	gt_table_text(table, gt_cause_names[row->text[0] - '0']);
+	gt_table_text(table, frame_of(gaps));
 	gt_table_text(table, row->text + 1);
 }
 
@@ -208,6 +227,7 @@ static void put_edge(struct gt_table *table, const struct gt_gaps_edge *edge,
 	if (has_samples)
 		gt_table_number(table, 0);
 	gt_table_text(table, cause);
+	gt_table_text(table, "");
 	gt_table_text(table, where);
 }
 
@@ -229,21 +249,14 @@ static int build(struct causes *c, const struct gt_gaps *gaps)
 	return rc;
 }
 
-static bool has_frames(const struct gt_model *model)
-{
-	for (size_t i = 0; i < model->threads.count; i++)
-		if (model->threads.at[i].range[GT_RANGE_PYTHON].count)
-			return true;
-	return model->stacks.count;
-}
-
-/* Whose frames the places are. */
 static const char *title_of(const struct gt_gaps *gaps)
 {
-	if (!gaps->list.count || !has_frames(gaps->list.at[0].model))
+	const char *frame = frame_of(gaps);
+
+	if (!*frame)
 		return "Why the GPU was idle";
-	return gaps->list.at[0].model->ranks ? "Why the GPU was idle, by places in the user's code"
-					     : "Why the GPU was idle (innermost frame)";
+	return *frame == 'u' ? "Why the GPU was idle, by places in the user's code"
+			     : "Why the GPU was idle (innermost frame)";
 }
 
 int gt_gaps_table(const struct gt_gaps *gaps, struct gt_table *ret_table)

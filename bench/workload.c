@@ -106,7 +106,7 @@ static int replay(CUstream stream)
 }
 
 static const struct workload workloads[] = {
-	/* name, threads, launches per call, call, rate, synchronise every */
+	/* name, threads, launches per call, call, rate, synchronize every */
 	{"loop", 1, 1, launch_kernel, 0, 0, false, false},
 	{"loop4", 4, 1, launch_kernel, 0, 0, false, false},
 	{"loop16", 16, 1, launch_kernel, 0, 0, false, false},

@@ -18,7 +18,7 @@ enum gt_clock_by {
 	GT_CLOCK_BY_HOST,        /* a machine of the same name: one CLOCK_REALTIME, unless it was
 				  * set between the starts of the two */
 	GT_CLOCK_BY_COLLECTIVES, /* ends of collectives */
-	GT_CLOCK_BY_REALTIME,    /* wall clocks, as somebody synchronises them */
+	GT_CLOCK_BY_REALTIME,    /* wall clocks, as somebody synchronizes them */
 	GT_CLOCK_BY_NOTHING,     /* the trace counts from a moment that it does not tell */
 	GT_CLOCK_BY_COUNT_
 };

@@ -50,7 +50,7 @@ def runtimes_of_other_vendors():
 
 
 def causes(names):
-    """Causes of idle time: launches that take long, and a synchronising call before each."""
+    """Causes of idle time: launches that take long, and a synchronizing call before each."""
     events = []
     for i in range(5):
         at = i * 1000
@@ -69,7 +69,7 @@ def causes_of_idle_time():
     assert set(want) == {
         "before first",
         "launch latency",
-        "synchronisation",
+        "synchronization",
         "host work",
         "after last",
     }, want

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * A kernel whose grid synchronises as a whole, as large as fits; and one with clusters.
+ * A kernel whose grid synchronizes as a whole, as large as fits; and one with clusters.
  */
 #include "program.h"
 
