@@ -93,7 +93,7 @@ static int open_files(struct packing *p)
 		return fresh;
 	}
 	if (access(p->packed, F_OK) == 0)
-		return fail(p, -EEXIST, "its .gz exists already");
+		return fail(p, -EEXIST, "its .gz exists already, and is not overwritten");
 	unlink(p->part); /* of a packing that was killed */
 	p->to = open(p->part, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC,
 		     p->pin.status.st_mode & 0777);

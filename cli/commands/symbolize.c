@@ -37,11 +37,24 @@ static void report_cut(const char *path)
 
 static void report_found(const struct gt_symbolize *result)
 {
+	if (!result->frames) {
+		fputs("gputrace symbolize: nothing to do: no native frame without a source line\n",
+		      stderr);
+		return;
+	}
 	fprintf(stderr,
 		"gputrace symbolize: %" PRIu64 " of %" PRIu64
-		" native frames without a source line got one; "
-		"%" PRIu64 " module%s missing or with another build id\n",
-		result->found, result->frames, result->missing, gt_plural(result->missing));
+		" native frames without a source line got one; ",
+		result->found, result->frames);
+	if (result->missing)
+		fprintf(stderr, "%" PRIu64 " module%s missing or with another build id\n",
+			result->missing, gt_plural(result->missing));
+	else
+		fputs(result->found == result->frames
+			      ? "no module is missing\n"
+			      : "no module is missing: the others were built without -g, or the "
+				"trace does not list them\n",
+		      stderr);
 }
 
 static int symbolize(const struct gt_cmdline *args, const char *from)

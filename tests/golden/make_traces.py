@@ -3,7 +3,7 @@
 """Write the small traces that the golden cases read: make_traces.py FOLDER STAMP
 
 A training loop of three steps as gputrace would trace it: a data loader, two copies in, two kernels
-and a collective, a copy out and a synchronisation. Times are round, so that every sum in a golden
+and a collective, a copy out and a synchronization. Times are round, so that every sum in a golden
 file can be checked by hand.
 """
 import json

@@ -161,7 +161,7 @@ class TestCommand(TracedTest):
 
     def test_a_name_that_is_taken(self):
         self.packed.write_bytes(b"mine")
-        self.refused("exists already", TEXT)
+        self.refused("trace.json: its .gz exists already, and is not overwritten; it stays as it is", TEXT)
         self.assertEqual(self.packed.read_bytes(), b"mine")
 
     @unittest.skipUnless(pathlib.Path("/dev/full").exists(), "no /dev/full")

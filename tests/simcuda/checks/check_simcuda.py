@@ -215,6 +215,17 @@ class Device(unittest.TestCase):
             result = run(f'--script={script.name}')
         self.assertEqual({int(k['end']) - int(k['start']) for k in of(result, 'kernel')}, {12345})
         self.assertEqual({k['registers'] for k in of(result, 'kernel')}, {'77'})
+        self.assertNotIn('SIMCUDA_SCRIPT', result.output)
+
+    def test_a_rule_that_no_kernel_took_is_named(self):
+        with tempfile.NamedTemporaryFile('w') as script:
+            script.write('scail* ns=12345\nscale* ns=1\nscale* ns=2\n')
+            script.flush()
+            result = run(f'--script={script.name}')
+        self.assertEqual(result.status, 0)
+        self.assertEqual([line for line in result.output.splitlines() if line.startswith('simcuda')],
+                         ["simcuda: SIMCUDA_SCRIPT: 'scail*' is the first match of no kernel",
+                          "simcuda: SIMCUDA_SCRIPT: 'scale*' is the first match of no kernel"])
 
     def test_models_and_counts(self):
         result = run('--devices=3', '--device=a100', kinds='8')

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * Operations whose end is still to come. The record has its place in a buffer from the launch on,
- * and is written there once its operation is done: when a host thread synchronises, on a flush, by
+ * and is written there once its operation is done: when a host thread synchronizes, on a flush, by
  * the worker, or when too many wait. Any thread.
  */
 #include "cupti/cupti_sim.h"

@@ -291,6 +291,7 @@ struct sim_options {
 extern struct sim_options sim_options;
 void sim_options_read(void);
 void sim_kernel_facts_of(struct CUfunc_st *function);
+void sim_options_report_unused(void);
 
 /* device.c */
 extern struct sim_device sim_devices[SIM_MAX_DEVICES];

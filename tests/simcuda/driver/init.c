@@ -40,6 +40,7 @@ static void teardown(void)
 {
 	sim_truth("{\"truth\":\"exit\",\"pid\":%d,\"end\":%llu}\n", (int)getpid(),
 		  (unsigned long long)sim_now());
+	sim_options_report_unused();
 	atomic_store(&sim_client, NULL);
 	state = GONE;
 }

@@ -19,10 +19,12 @@ struct rule {
 	uint32_t registers;
 	uint32_t static_shared;
 	uint32_t local;
+	_Atomic bool was_taken;
 };
 
 static struct rule *rules;
 static size_t rule_count;
+static _Atomic bool has_kernels;
 
 static uint64_t number(const char *name, uint64_t otherwise)
 {
@@ -137,13 +139,24 @@ static int is_called(const char *glob, const char *name)
 void sim_kernel_facts_of(struct CUfunc_st *function)
 {
 	function->registers = 32;
+	has_kernels = true;
 	for (size_t i = 0; i < rule_count; i++) {
 		if (!is_called(rules[i].glob, function->name))
 			continue;
+		rules[i].was_taken = true;
 		function->fixed_ns = rules[i].ns;
 		function->registers = rules[i].registers;
 		function->static_shared = rules[i].static_shared;
 		function->local_per_thread = rules[i].local;
 		return;
 	}
+}
+
+void sim_options_report_unused(void)
+{
+	for (size_t i = 0; has_kernels && i < rule_count; i++)
+		if (!rules[i].was_taken)
+			fprintf(stderr,
+				"simcuda: SIMCUDA_SCRIPT: '%s' is the first match of no kernel\n",
+				rules[i].glob);
 }
