@@ -14,6 +14,7 @@ import sys
 import tempfile
 import unittest
 
+import preloading
 import trace_file
 
 BUILD, SOURCE, PROGRAM = (os.path.realpath(path) for path in sys.argv[1:4])
@@ -56,10 +57,25 @@ def tool(*words):
     return result.returncode, result.stdout, result.stderr
 
 
+def tracer(output, options):
+    """(words in front of the job, words in front of each program) that trace it."""
+    if not preloading.RUNTIMES:
+        return [os.path.join(SOURCE, "scripts", "gputrace"), "run", "--output=" + output, *options], []
+    # `gputrace run` finds a library with a sanitizer unfit for what it starts, and a shell has none
+    libraries = [os.path.join(BUILD, "preload", f"libgputrace{name}.so")
+                 for name in ("", "-libraries") if not name or "--libraries=nccl" in options]
+    variables = dict(preloading.PATIENT, GPUTRACE_OUTPUT=output, LD_PRELOAD=preloading.with_tracer(":".join(libraries)))
+    for option in options:
+        name, value = option[2:].split("=")
+        variables["GPUTRACE_" + name.upper().replace("-", "_")] = value
+    return [], ["env", *(f"{name}={value}" for name, value in variables.items())]
+
+
 def start_ranks(late_ns, slow):
-    """A shell's words that run the ranks of a job; rank 2 is late: its host, or its kernels (@slow)."""
+    """A shell's words that run the ranks of a job; rank 2 is late: its host, or its kernels (@slow).
+    Parameters: the folder, then the program and what is in front of it."""
     each = (f'SIMCUDA_KERNEL_NS=$([ $r = 2 ] && echo {slow} || echo 20000) RANK=$r WORLD_SIZE={RANKS} '
-            f'"$0" train "$1/id" $r {RANKS} {STEPS} $([ $r = 2 ] && echo {late_ns} || echo 0) >"$1/said.$r" || echo $? >"$1/failed" &')
+            f'"$@" train "$0/id" $r {RANKS} {STEPS} $([ $r = 2 ] && echo {late_ns} || echo 0) >"$0/said.$r" || echo $? >"$0/failed" &')
     return f"for r in {' '.join(map(str, range(RANKS)))}; do {each} done; wait"
 
 
@@ -68,14 +84,13 @@ class Collectives(unittest.TestCase):
         self.folder = os.path.realpath(tempfile.mkdtemp(prefix="gt-collectives-"))
         self.addCleanup(shutil.rmtree, self.folder, ignore_errors=True)
 
-    def run_words(self, words, options=None, devices=1, **variables):
+    def run_program(self, *words, options=None, devices=1, shell=()):
         """Untraced if there are no options. Returns what the program said."""
-        tracer = [] if options is None else [os.path.join(SOURCE, "scripts", "gputrace"), "run",
-                                             "--output=" + self.folder + "/out", *options]
+        job, each = ([], []) if options is None else tracer(self.folder + "/out", options)
         result = subprocess.run(
-            [os.path.join(SOURCE, "scripts", "simcuda"), "--build=" + BUILD, f"--devices={devices}", *tracer, *words],
-            capture_output=True, text=True, timeout=120, check=False, stdin=subprocess.DEVNULL,
-            env=dict(os.environ, GPUTRACE_BUILD=BUILD, **variables))
+            [os.path.join(SOURCE, "scripts", "simcuda"), "--build=" + BUILD, f"--devices={devices}", *job, *shell, *each,
+             PROGRAM, *words], capture_output=True, text=True, timeout=120, check=False, stdin=subprocess.DEVNULL,
+            env=dict(os.environ, GPUTRACE_BUILD=BUILD))
         self.assertEqual(result.returncode, 0, result.stderr)
         self.assertNotIn("cannot be preloaded", result.stderr)
         self.assertNotIn("not recorded", result.stderr)
@@ -83,7 +98,7 @@ class Collectives(unittest.TestCase):
 
     def train(self, *options, late_ns=0, slow=20000):
         """The traces of a job, by rank."""
-        self.run_words(["sh", "-c", start_ranks(late_ns, slow), PROGRAM, self.folder], ["--libraries=nccl", *options])
+        self.run_program(options=["--libraries=nccl", *options], shell=["sh", "-c", start_ranks(late_ns, slow), self.folder])
         self.assertFalse(os.path.exists(self.folder + "/failed"))
         found = {}
         for path in glob.glob(self.folder + "/out/**/rank*", recursive=True):
@@ -160,8 +175,8 @@ class Collectives(unittest.TestCase):
             self.check_kernels(trace, self.check_calls(trace, rank))
 
     def test_one_process(self):
-        said = self.run_words([PROGRAM, "device", "3"], devices=3)
-        self.assertEqual(self.run_words([PROGRAM, "device", "3"], ["--libraries=nccl", "--quiet"], devices=3), said)
+        said = self.run_program("device", "3", devices=3)
+        self.assertEqual(self.run_program("device", "3", options=["--libraries=nccl"], devices=3), said)
         trace = trace_file.Trace(trace_file.find(self.folder)[0])
         kernels = [e for e in trace.gpu if e["name"].startswith("nccl")]
         self.assertEqual(len(kernels), 3)
@@ -171,9 +186,9 @@ class Collectives(unittest.TestCase):
             self.assertNotIn("fused operations", kernel["args"])
 
     def test_results_are_the_program_s(self):
-        said = self.run_words([PROGRAM, "errors"])
+        said = self.run_program("errors")
         self.assertIn("ncclGroupEnd: 4\n", said)
-        self.assertEqual(self.run_words([PROGRAM, "errors"], ["--libraries=nccl", "--quiet"]), said)
+        self.assertEqual(self.run_program("errors", options=["--libraries=nccl"]), said)
         trace = trace_file.Trace(trace_file.find(self.folder)[0])
         shown = [f"{e['name']}: {e['args'].get('result', 0)}" for e in self.calls(trace)]
         expected = [line for line in said.splitlines() if ":" in line and "ncclGetVersion" not in line]
@@ -185,7 +200,7 @@ class Collectives(unittest.TestCase):
         self.assertEqual([(k["Seq"], k["In msg nelems"]) for k in kernels], [(2, 3)])
 
     def test_not_without_the_option(self):
-        self.run_words([PROGRAM, "device", "1"], ["--quiet"])
+        self.run_program("device", "1", options=[])
         trace = trace_file.Trace(trace_file.find(self.folder)[0])
         self.assertEqual(self.calls(trace), [])
         self.assertEqual([e["args"].get("Group size") for e in trace.gpu], [None])
