@@ -221,18 +221,37 @@ static int overview_of_rank(struct gt_diff_rows *rows, const struct gt_diff_side
 	return rc;
 }
 
-/* Process ids differ from run to run: processes of one rank are numbered. */
+static bool same_process(const struct gt_diff_rank *a, const struct gt_diff_rank *b)
+{
+	return a->model->pid >= 0 && a->model->pid == b->model->pid;
+}
+
+/* Process ids differ from run to run: processes of one rank are numbered, and the windows of each.
+ */
 static void name_rank(const struct gt_diff_side *side, const struct gt_diff_rank *rank, char *out,
 		      size_t size)
 {
-	char number[32] = "";
-	int before = 0;
+	const struct gt_diff_rank *last = NULL;
+	char number[32] = "", part[32] = "";
+	int process = 1, window = 1;
 
-	for (const struct gt_diff_rank *other = side->ranks.at; other < rank; other++)
-		before += other->run == rank->run && other->model->rank == rank->model->rank;
-	if (before)
-		snprintf(number, sizeof(number), " process %d", before + 1);
-	snprintf(out, size, "rank %d%s: GPU work without communication", rank->model->rank, number);
+	for (const struct gt_diff_rank *other = side->ranks.at; other <= rank; other++) {
+		if (other->run != rank->run || other->model->rank != rank->model->rank)
+			continue;
+		if (last && same_process(last, other)) {
+			window++;
+		} else {
+			process += last != NULL;
+			window = 1;
+		}
+		last = other;
+	}
+	if (process > 1)
+		snprintf(number, sizeof(number), " process %d", process);
+	if (window > 1)
+		snprintf(part, sizeof(part), " window %d", window);
+	snprintf(out, size, "rank %d%s%s: GPU work without communication", rank->model->rank,
+		 number, part);
 }
 
 /* Its GPU work but for communication, in which ranks wait for each other. */
