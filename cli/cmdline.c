@@ -4,7 +4,6 @@
  */
 #include "cli/cmdline.h"
 
-#include <inttypes.h>
 #include <limits.h>
 #include <stdarg.h>
 #include <stdlib.h>
@@ -13,7 +12,6 @@
 
 #include "analysis/stats.h"
 #include "cli/help.h"
-#include "cli/lines.h"
 #include "cli/nearest.h"
 #include "cli/newest.h"
 #include "cli/progress.h"
@@ -25,8 +23,6 @@
 #include "readers/input.h"
 #include "readers/show.h"
 #include "readers/wrap.h"
-#include "trace/communication.h"
-#include "trace/user_code.h"
 
 int gt_cmdline_wrong(const struct gt_cmdline *args, const char *format, ...)
 {
@@ -123,6 +119,15 @@ static int check_value(const struct gt_cmdline *args, const struct gt_cmdline_op
 }
 
 /* An option that the command does not have: perhaps it goes by another name here. */
+/* What a command without --output writes to, or NULL. */
+static const char *find_output(const struct gt_cmdline_option *option)
+{
+	for (; option && option->name; option++)
+		if (option->help && !strncmp(option->help, "write ", 6))
+			return option->name;
+	return NULL;
+}
+
 static int refuse_option(const struct gt_cmdline *args, const char *word, size_t len)
 {
 	const struct gt_cmdline_option *options = args->spec->options;
@@ -134,6 +139,8 @@ static int refuse_option(const struct gt_cmdline *args, const char *word, size_t
 	for (; options && options[count].name && count < GT_CMDLINE_MAX_GIVEN; count++)
 		names[count] = options[count].name;
 	meant = gt_nearest(name, names, count);
+	if (!meant && !strcmp(name, "output"))
+		meant = find_output(options);
 	if (meant)
 		return gt_cmdline_wrong(args, "--%s: no such option; did you mean --%s?", name,
 					meant);
@@ -302,137 +309,6 @@ long gt_cmdline_number(const struct gt_cmdline *args, const char *option, long o
 	const char *value = gt_cmdline_get(args, option);
 
 	return value ? strtol(value, NULL, 10) : otherwise;
-}
-
-char *gt_cmdline_trace(const struct gt_cmdline *args, size_t index)
-{
-	char **input = &args->inputs[index], *path = NULL;
-	struct gt_job job = {0};
-
-	if (gt_input_is_stream(*input))
-		return strdup(*input);
-	if (!gt_job_find(&job, input, 1, gt_cmdline_complain)) {
-		if (job.paths.count == 1)
-			path = strdup(job.paths.at[0]);
-		else
-			gt_cmdline_wrong(args, "%s: %zu traces; name one, such as %s", *input,
-					 job.paths.count, job.paths.at[0]);
-	}
-	gt_job_fini(&job);
-	return path;
-}
-
-static int mark_communication(const struct gt_cmdline *args, struct gt_job *job)
-{
-	size_t position = 0;
-	const char *glob;
-	int rc = 0;
-
-	while (!rc && (glob = gt_cmdline_next(args, "communication", &position)))
-		for (size_t i = 0; !rc && i < job->count; i++)
-			rc = gt_communication_mark(&job->models[i], glob);
-	return rc;
-}
-
-#define MAX_GLOBS GT_CMDLINE_MAX_GIVEN
-
-/* Splits all values of --user-code at their commas; *ret_text is what the globs point into. */
-static size_t split_globs(const struct gt_cmdline *args, const char *globs[MAX_GLOBS],
-			  char *texts[MAX_GLOBS], size_t *ret_texts)
-{
-	size_t position = 0, count = 0;
-	const char *value;
-
-	*ret_texts = 0;
-	while ((value = gt_cmdline_next(args, "user-code", &position))) {
-		char *copy = strdup(value), *rest = copy;
-		const char *glob;
-
-		if (!copy)
-			continue;
-		texts[(*ret_texts)++] = copy;
-		while (count < MAX_GLOBS && (glob = strsep(&rest, ",")))
-			if (*glob)
-				globs[count++] = glob;
-	}
-	return count;
-}
-
-/* --frame, or its default. */
-static bool wants_user_frames(const struct gt_cmdline *args)
-{
-	size_t option = find_option(args->spec, "frame", strlen("frame"));
-	const char *frame = gt_cmdline_get(args, "frame");
-
-	if (option == SIZE_MAX)
-		return false;
-	return !strncmp(frame ? frame : args->spec->options[option].values, "user", 4);
-}
-
-/* Whose code the frames are. */
-static int mark_user_code(const struct gt_cmdline *args, struct gt_job *job)
-{
-	const char *globs[MAX_GLOBS];
-	char *text[MAX_GLOBS];
-	size_t count, texts;
-	int rc = 0;
-
-	if (!wants_user_frames(args))
-		return 0;
-	count = split_globs(args, globs, text, &texts);
-	for (size_t i = 0; !rc && i < job->count; i++)
-		rc = gt_user_code_mark(&job->models[i], globs, count);
-	while (texts)
-		free(text[--texts]);
-	return rc;
-}
-
-/* A file full of another vendor's work is no trace without work. */
-static int check_work(const struct gt_cmdline *args, const struct gt_job *job)
-{
-	uint64_t count = gt_stats_unknown_work(job);
-
-	if (count)
-		gt_show_line(stderr,
-			     "gputrace %s: no GPU work of a known category, but %" PRIu64
-			     " slice%s of unknown ones with a device, stream or correlation",
-			     args->spec->command->name, count, gt_plural(count));
-	return count ? GT_EXIT_FAILED : GT_EXIT_OK;
-}
-
-/* @per_job inputs each. */
-static int load(const struct gt_cmdline *args, struct gt_job *jobs, size_t count, size_t per_job)
-{
-	size_t failures = 0;
-	int rc = 0;
-
-	if (gt_cmdline_get(args, "user-code") && !wants_user_frames(args))
-		return gt_cmdline_wrong(args, "--user-code: only with --frame=user");
-	gt_progress_start("reading");
-	for (size_t i = 0; !rc && !failures && i < count; i++)
-		rc = gt_job_load(&jobs[i], args->inputs + i * per_job, per_job, gt_cmdline_complain,
-				 &failures);
-	gt_progress_stop();
-	if (!rc)
-		rc = gt_cmdline_symbolize(args, jobs, count);
-	for (size_t i = 0; !rc && i < count; i++) {
-		rc = mark_communication(args, &jobs[i]);
-		if (!rc)
-			rc = mark_user_code(args, &jobs[i]);
-		if (!rc)
-			rc = check_work(args, &jobs[i]);
-	}
-	return rc || failures ? GT_EXIT_FAILED : GT_EXIT_OK;
-}
-
-int gt_cmdline_load(const struct gt_cmdline *args, struct gt_job *job)
-{
-	return load(args, job, 1, args->input_count);
-}
-
-int gt_cmdline_load_each(const struct gt_cmdline *args, struct gt_job *jobs)
-{
-	return load(args, jobs, args->input_count, 1);
 }
 
 static void report(const char *title, const char *text, const struct gt_print *how)
