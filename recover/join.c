@@ -590,19 +590,3 @@ int gt_join_without_spool(const struct gt_pin *trace, struct gt_join *ret_join)
 	forget(&j);
 	return rc;
 }
-
-bool gt_join_is_pftrace(const char *path, const char *name)
-{
-	const char *ending = strrchr(name, '.');
-	struct gt_input in;
-	struct stat st;
-	bool is_pftrace;
-
-	if (stat(path, &st) || !S_ISREG(st.st_mode) || gt_input_open(&in, path))
-		return false;
-	is_pftrace = gt_input_more(&in) > 0 && gt_input_is_pftrace(&in);
-	if (!is_pftrace && ending && !strcmp(ending, ".pftrace")) /* too little of it to tell */
-		is_pftrace = !in.size || *in.data == '\n';
-	gt_input_close(&in);
-	return is_pftrace;
-}
