@@ -75,6 +75,9 @@ size_t gt_stats_losses(const struct gt_job *job, FILE *out);
 /* The same of what the tracer noted and leaves no hole: stalls, options that were changed. */
 size_t gt_stats_events(const struct gt_job *job, FILE *out);
 
+/* Whether a model has call stacks or functions of Python. */
+bool gt_stats_has_code(const struct gt_job *job);
+
 /* How many slices may be work of a device that is not known here, where no model has any GPU work;
  * else 0. */
 uint64_t gt_stats_unknown_work(const struct gt_job *job);

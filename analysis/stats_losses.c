@@ -302,6 +302,20 @@ static size_t print_unknown(const struct gt_model *model, FILE *out)
 	return 1;
 }
 
+bool gt_stats_has_code(const struct gt_job *job)
+{
+	for (size_t i = 0; i < job->count; i++) {
+		const struct gt_model *model = &job->models[i];
+
+		if (model->stacks.count)
+			return true;
+		for (size_t t = 0; t < model->threads.count; t++)
+			if (model->threads.at[t].range[GT_RANGE_PYTHON].count)
+				return true;
+	}
+	return false;
+}
+
 uint64_t gt_stats_unknown_work(const struct gt_job *job)
 {
 	uint64_t count = 0;

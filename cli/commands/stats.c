@@ -354,6 +354,20 @@ static const struct gt_table *table_called(const struct output *out, const char 
 	return NULL;
 }
 
+/* Tables of code are of one row where nothing has a call stack. */
+static void hint_stacks(const struct gt_cmdline *args, const struct gt_job *job)
+{
+	static const char *const code[] = {"line", "function", "module", "stack"};
+	const char *by = gt_cmdline_get(args, "by");
+	bool wants = false;
+
+	for (size_t i = 0; by && i < sizeof(code) / sizeof(code[0]); i++)
+		wants |= !strcmp(by, code[i]);
+	if (wants && !gt_stats_has_code(job))
+		gt_cmdline_complain("no call stacks in these traces (torch.profiler: "
+				    "with_stack=True); --by=op|nvtx|step may say more");
+}
+
 static void hint(const struct gt_cmdline *args, const struct output *out)
 {
 	const char *by = gt_cmdline_get(args, "by");
@@ -393,6 +407,7 @@ static int run_stats(const struct gt_cmdline *args)
 			if (!built) {
 				built = print_all(args, &job, &filter, &out);
 				hint(args, &out);
+				hint_stacks(args, &job);
 				gt_cmdline_report_filter(&job, 1, &filter);
 			}
 			rc = built ? built : rc;
