@@ -16,9 +16,10 @@ DOCS = pathlib.Path(os.environ["GPUTRACE_BUILD"]) / "docs"
 TAB = "\t"
 PROMPT = "READY>"
 PATIENCE = 60  # seconds
-# What `gputrace ps --format=csv` prints of two processes.
+# What `gputrace ps --format=csv` prints of two processes, and of one that a pid does not reach.
 TRACED = "PID,Rank,Host,State,Kernels/s,Memory (MB),Command,File\\n" \
-    "71234,0,a,on,,1.2,python3 a:b.py,/x.json\\n82345,1,a,on,,1.2,./app,/y.json\\n"
+    "71234,0,a,on,,1.2,python3 a:b.py,/x.json\\n82345,1,a,on,,1.2,./app,/y.json\\n" \
+    "71235,1,b,other pid namespace,,,app,\\n"
 
 
 class Terminal:
