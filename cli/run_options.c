@@ -75,7 +75,7 @@ static bool fits_plan(enum gt_option_id id, const char *value, char *ret_wrong, 
 
 	gt_capture_plan_make(id == GT_CONFIG_CAPTURE_RANGE ? value : NULL,
 			     id == GT_CONFIG_CAPTURE_RANGE_END ? value : NULL,
-			     id == GT_CONFIG_SCHEDULE ? value : NULL, &plan, &wrong);
+			     id == GT_CONFIG_SCHEDULE ? value : NULL, NULL, &plan, &wrong);
 	if (wrong >= 0)
 		snprintf(ret_wrong, size, "--%s=%s: it takes %s",
 			 gt_options[rows[wrong].option].name, value, rows[wrong].takes);

@@ -68,12 +68,15 @@ static void make_plan(const struct gt_config *config, struct gt_capture_plan *re
 		 "first range is recorded"},
 		{GT_CONFIG_SCHEDULE,
 		 "it takes SKIP_FIRST,WAIT,WARMUP,ACTIVE[,REPEAT]; there is no schedule"},
+		{GT_CONFIG_STEP_RANGE,
+		 "with --schedule it takes a name of 255 bytes at most; all is recorded"},
 	};
 	int wrong;
 
 	gt_capture_plan_make(gt_config_text(config, GT_CONFIG_CAPTURE_RANGE),
 			     gt_config_text(config, GT_CONFIG_CAPTURE_RANGE_END),
-			     gt_config_text(config, GT_CONFIG_SCHEDULE), ret_plan, &wrong);
+			     gt_config_text(config, GT_CONFIG_SCHEDULE),
+			     gt_config_text(config, GT_CONFIG_STEP_RANGE), ret_plan, &wrong);
 	if (wrong >= 0)
 		gt_log_say("'%s' is no value for %s: %s",
 			   gt_config_text(config, rows[wrong].option),

@@ -173,10 +173,11 @@ static void arm_trigger(void)
 	const char *range = secure_getenv(gt_options[GT_CONFIG_CAPTURE_RANGE].env);
 	const char *end = secure_getenv(gt_options[GT_CONFIG_CAPTURE_RANGE_END].env);
 	const char *schedule = secure_getenv(gt_options[GT_CONFIG_SCHEDULE].env);
+	const char *steps = secure_getenv(gt_options[GT_CONFIG_STEP_RANGE].env);
 	struct gt_capture_plan plan;
 	int wrong;
 
-	gt_capture_plan_make(range, end, schedule, &plan, &wrong);
+	gt_capture_plan_make(range, end, schedule, steps, &plan, &wrong);
 	gt_trigger_arm(&plan);
 }
 

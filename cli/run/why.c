@@ -13,6 +13,8 @@
 #include <sys/wait.h>
 
 #include "cli/run/say.h"
+#include "core/config.h"
+#include "core/window/capture_plan.h"
 
 static const struct {
 	size_t flag; /* offset of the bool in struct gt_target */
@@ -56,6 +58,24 @@ static bool say_folder(const struct gt_folder *folder)
 	return true;
 }
 
+/* Which ranges --schedule has taken for steps. */
+static const char *missed_steps(void)
+{
+	static char line[2 * GT_CAPTURE_RANGE_NAME];
+	const char *steps = getenv(gt_options[GT_CONFIG_STEP_RANGE].env);
+	const char *hint = "";
+
+	if (!steps || !*steps || !strcmp(steps, GT_CAPTURE_STEPS_FOUND)) {
+		if (steps && *steps)
+			hint = ": --step-range=" GT_CAPTURE_STEPS_FOUND
+			       " finds steps only afterwards, name them";
+		steps = "ProfilerStep#N";
+	}
+	snprintf(line, sizeof(line), " or began no step of --schedule (no range %.200s was seen%s)",
+		 steps, hint);
+	return line;
+}
+
 /* What may not have come, so that nothing was recorded. */
 static const char *missed_window(void)
 {
@@ -66,7 +86,7 @@ static const char *missed_window(void)
 	if (range && *range)
 		return " or began no range of --capture-range";
 	if (schedule && *schedule)
-		return " or began no step of --schedule (no range ProfilerStep#N was seen)";
+		return missed_steps();
 	if (wait && strcmp(wait, "no") != 0)
 		return " or ended before gputrace start (--wait)";
 	if ((delay && strcmp(delay, "0") != 0) || (moment && *moment))

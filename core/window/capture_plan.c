@@ -75,8 +75,23 @@ int gt_capture_schedule_parse(const char *text, struct gt_capture_schedule *ret_
 	return 0;
 }
 
+/* As pipeline/ranges/steps.c finds them: ranges of that name in any domain. */
+static int make_steps(const char *name, struct gt_capture_range *ret_range)
+{
+	int rc;
+
+	if (!name || !*name || !strcmp(name, GT_CAPTURE_STEPS_FOUND))
+		return gt_capture_range_parse(STEPS, ret_range);
+	*ret_range = (struct gt_capture_range){.domain = "*"};
+	rc = gt_capture_range_copy(ret_range->name, name, strlen(name));
+	if (rc)
+		return rc;
+	ret_range->kind = GT_CAPTURE_NVTX;
+	return 0;
+}
+
 void gt_capture_plan_make(const char *range, const char *end, const char *schedule,
-			  struct gt_capture_plan *ret_plan, int *ret_wrong)
+			  const char *steps, struct gt_capture_plan *ret_plan, int *ret_wrong)
 {
 	struct gt_capture_plan *plan = ret_plan;
 
@@ -90,10 +105,11 @@ void gt_capture_plan_make(const char *range, const char *end, const char *schedu
 		plan->ends = true;
 		plan->windows = plan->schedule.repeat;
 	}
-	if (plan->schedule.active && (!range || !*range))
-		range = STEPS;
 	if (gt_capture_range_parse(range ? range : "", &plan->range))
 		*ret_wrong = 0;
+	else if (plan->schedule.active && plan->range.kind == GT_CAPTURE_ALL &&
+		 make_steps(steps, &plan->range))
+		*ret_wrong = 3;
 }
 
 enum gt_capture_phase gt_capture_phase_of(const struct gt_capture_schedule *s, uint64_t step)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Which ranges of the program make a window, and how many: --capture-range, --capture-range-end and
- * --schedule together. Any thread; no allocation, no locale.
+ * Which ranges of the program make a window, and how many: --capture-range, --capture-range-end,
+ * --schedule and --step-range together. Any thread; no allocation, no locale.
  */
 #ifndef GT_CORE_WINDOW_CAPTURE_PLAN_H
 #define GT_CORE_WINDOW_CAPTURE_PLAN_H
@@ -35,10 +35,14 @@ struct gt_capture_plan {
 	bool shuts_down;  /* the program ends with the last one */
 };
 
-/* The texts of the options; NULL is as empty. What is wrong is left out, and its index, 0 to 2, set
- * in *ret_wrong (-1: nothing). Without a range a schedule is one of "ProfilerStep#*". */
+/* What --step-range says where it names no range. */
+#define GT_CAPTURE_STEPS_FOUND "auto"
+
+/* The texts of the options, @steps of --step-range; NULL is as empty. What is wrong is left out,
+ * and its index, 0 to 3, set in *ret_wrong (-1: nothing). Without a range a schedule is one of
+ * @steps, without a name there of "ProfilerStep#*". */
 void gt_capture_plan_make(const char *range, const char *end, const char *schedule,
-			  struct gt_capture_plan *ret_plan, int *ret_wrong);
+			  const char *steps, struct gt_capture_plan *ret_plan, int *ret_wrong);
 
 /* Each alone. -EINVAL. _end: of *_shutdown, too, but for that. */
 int gt_capture_end_parse(const char *text, bool *ret_ends, uint32_t *ret_windows);

@@ -305,6 +305,21 @@ class Windows(Base):
         steps = "push=it work=2 pop work=1 " * 7
         self.check_windows("nvtx:it", steps, [(3, 5), (12, 5)], "GPUTRACE_SCHEDULE=0,1,0,2")
 
+    def test_schedule_of_named_steps(self):
+        """--step-range names the steps, in whichever domain; --capture-range wins; auto names none."""
+        steps = "push=it work=2 pop work=1 " * 7
+        schedule = "GPUTRACE_SCHEDULE=0,1,0,2"
+        traces = self.check_windows("", steps, [(3, 5), (12, 5)], schedule, "GPUTRACE_STEP_RANGE=it")
+        self.assertEqual([[event["name"] for event in trace.events if str(event.get("name")).startswith("ProfilerStep#")]
+                          for trace in traces], [["ProfilerStep#1", "ProfilerStep#2"], ["ProfilerStep#4", "ProfilerStep#5"]])
+        self.check_windows("nvtx:it", steps, [(3, 5), (12, 5)], schedule, "GPUTRACE_STEP_RANGE=other")
+        self.assertEqual(self.run_both("", steps, schedule, "GPUTRACE_STEP_RANGE=auto"), [])
+        marked = "".join(f"push=ProfilerStep#{i} work=2 pop " for i in range(4))
+        self.check_windows("", marked, [(2, 4)], schedule, "GPUTRACE_STEP_RANGE=auto")
+        trace = self.go("", steps, schedule, "GPUTRACE_STEP_RANGE=" + "i" * 300)
+        self.check(trace, 0, 21)
+        self.assertIn("is no value for GPUTRACE_STEP_RANGE: with --schedule it takes a name of 255 bytes", self.said[0])
+
     def test_killed(self):
         """In the second window: the first trace is whole, the second recovered."""
         out = tempfile.mkdtemp()

@@ -290,7 +290,11 @@ class TestReport(TracedTest):
 
     def test_no_steps_for_the_schedule(self):
         done = self.run_it("--output=out", "--schedule=2,1,1,2", "true", env=simulated(), text=True)
-        self.assertIn("no step of --schedule", done.stderr)
+        self.assertIn("no step of --schedule (no range ProfilerStep#N was seen)", done.stderr)
+        for name, text in ("it", "(no range it was seen)"), ("auto", "--step-range=auto finds steps only afterwards"):
+            done = self.run_it("--output=out", "--schedule=2,1,1,2", "--step-range=" + name, "true", env=simulated(),
+                               text=True)
+            self.assertIn(text, done.stderr)
 
     def test_killed_without_a_spool(self):
         """What it had not written is the reason, not a program without work."""

@@ -41,7 +41,7 @@ static void arm(const char *range, const char *end, const char *schedule)
 	struct gt_capture_plan plan;
 	int wrong;
 
-	gt_capture_plan_make(range, end, schedule, &plan, &wrong);
+	gt_capture_plan_make(range, end, schedule, NULL, &plan, &wrong);
 	gt_trigger_arm(&plan);
 }
 
