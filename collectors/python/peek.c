@@ -28,8 +28,10 @@ static bool read_part(struct gt_python_window *window, uint64_t address, uint8_t
 	return true;
 }
 
-static bool read_bytes(struct gt_python_window *window, uint64_t address, uint8_t *to, size_t size)
+bool gt_python_peek_bytes(struct gt_python_window *window, uint64_t address, void *ret_bytes,
+			  size_t size)
 {
+	uint8_t *to = ret_bytes;
 	size_t first = GT_PYTHON_PEEK_PAGE - (address & (GT_PYTHON_PEEK_PAGE - 1));
 
 	if (first > size)
@@ -40,12 +42,7 @@ static bool read_bytes(struct gt_python_window *window, uint64_t address, uint8_
 
 static bool read_word(struct gt_python_window *window, uint64_t address, uint64_t *ret_word)
 {
-	uint8_t bytes[sizeof(*ret_word)];
-
-	if (!read_bytes(window, address, bytes, sizeof(bytes)))
-		return false;
-	memcpy(ret_word, bytes, sizeof(bytes));
-	return true;
+	return gt_python_peek_bytes(window, address, ret_word, sizeof(*ret_word));
 }
 
 static bool find_frame(const struct gt_python_layout *layout, struct gt_python_window *window,
@@ -87,7 +84,7 @@ uint32_t gt_python_peek_chain(const struct gt_python_layout *layout, uint64_t fr
 	/* @max ends a cycle */
 	while (frame && count < max) {
 		if (frame % sizeof(uint64_t) ||
-		    !read_bytes(window, frame, bytes, layout->frame_size))
+		    !gt_python_peek_bytes(window, frame, bytes, layout->frame_size))
 			return 0;
 		if (gt_python_frame_is_loop(layout, copy)) {
 			count = mark_loop(ret_frames, count);

@@ -7,6 +7,7 @@
 #ifndef GT_COLLECTORS_PYTHON_PEEK_H
 #define GT_COLLECTORS_PYTHON_PEEK_H
 
+#include <stddef.h>
 #include <stdint.h>
 
 #include "collectors/python/python.h"
@@ -26,6 +27,11 @@ struct gt_python_window {
 	uint64_t page;
 	uint8_t bytes[GT_PYTHON_PEEK_PAGE];
 };
+
+/* Copies @size bytes of memory that may be gone, a page at most. False: it is. window->page must be
+ * 0 at first. As gt_python_peek. */
+bool gt_python_peek_bytes(struct gt_python_window *window, uint64_t address, void *ret_bytes,
+			  size_t size);
 
 /* At most @max frames, innermost first, of the thread whose state is @thread (gt_python_capture).
  * Returns their number, 0: none, or malformed. Async-signal-safe; errno is kept. */

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "collectors/call/call.h"
+#include "collectors/python/others.h"
 #include "collectors/sampler/sample_record.h"
 #include "collectors/sampler/sampler.h"
 #include "collectors/sampler/signal.h"
@@ -27,15 +28,29 @@ static struct {
 	uint64_t until; /* answers are awaited, at most */
 	bool lent;      /* a thread may still be filling the slot that it was asked with */
 	struct gt_sample_slot slot, asked;
+	struct gt_python_others others;
 	_Alignas(8) char record[sizeof(struct gt_call_record) +
 				2 * GT_UNWIND_DEPTH * sizeof(uint64_t)];
 } work;
+
+/* Threads that have called CUDA from Python have told their thread states. */
+static void find_python(void)
+{
+	struct gt_call_view view;
+
+	work.others.count = 0;
+	for (const struct gt_thread *t = gt_threads_first(); t; t = t->next)
+		if (atomic_load_explicit(&t->life, memory_order_acquire) == GT_THREAD_LIVE &&
+		    gt_call_view(t, &view) && view.python)
+			gt_python_others_add(&work.others, view.python, &work.slot.window);
+}
 
 /* While --sample-cpu is on, the signal and the threads' mailboxes are the sampler's. */
 void gt_look_begin(void)
 {
 	work.until = gt_clock_now() + ALL_NS;
 	work.has_signal = !gt_sampler_is_running() && gt_sample_signal_start();
+	find_python();
 }
 
 void gt_look_end(void)
@@ -59,7 +74,6 @@ static const struct gt_call_record *fill(struct gt_sample_slot *slot, uint32_t f
 	return gt_sample_record_fill(slot, frames, record) ? record : NULL;
 }
 
-/* Nothing of a thread that has never called CUDA: its thread state is not known. */
 static void peek_python(const struct gt_call_view *view)
 {
 	struct gt_sample_slot *slot = &work.slot;
@@ -121,23 +135,28 @@ static bool ask(struct gt_thread *thread, uint32_t tid)
 	return is_answered() || (!take_back(thread) && is_answered());
 }
 
-/* Its Python frames are read while it runs if nothing better is to be had: the innermost ones may
- * be of two moments. */
-static const struct gt_call_record *read_running(struct gt_thread *thread, uint32_t tid,
-						 const struct gt_call_view *view, uint32_t frames)
+/* Read while it runs: the innermost ones may be of two moments. */
+static const struct gt_call_record *read_python(const struct gt_call_view *view, uint32_t frames)
 {
 	struct gt_sample_slot *slot = &work.slot;
 
-	if (work.has_signal && gt_sample_signal_is_usable() && gt_sample_signal_fits(tid, view) &&
-	    ask(thread, tid) && !work.asked.inside)
-		return fill(&work.asked, frames);
-	if (view->depth)
-		return NULL; /* the call has its stack */
 	slot->words = 0;
 	slot->waiting = false;
 	slot->time = gt_clock_now();
 	peek_python(view);
 	return fill(slot, frames);
+}
+
+/* Its Python frames alone if nothing better is to be had. */
+static const struct gt_call_record *read_running(struct gt_thread *thread, uint32_t tid,
+						 const struct gt_call_view *view, uint32_t frames)
+{
+	if (work.has_signal && gt_sample_signal_is_usable() && gt_sample_signal_fits(tid, view) &&
+	    ask(thread, tid) && !work.asked.inside)
+		return fill(&work.asked, frames);
+	if (view->depth)
+		return NULL; /* the call has its stack */
+	return read_python(view, frames);
 }
 
 /* False: it runs, or cannot be read. */
@@ -175,8 +194,13 @@ void gt_look_at(struct gt_thread *thread, uint32_t frames, struct gt_look *ret_l
 
 void gt_look_at_other(uint32_t tid, uint32_t frames, struct gt_look *ret_look)
 {
-	const struct gt_call_view none = {0};
+	static struct gt_python_thread python;
+	struct gt_call_view view = {0};
 
+	if (frames && gt_python_others_find(&work.others, tid, &python))
+		view.python = &python;
 	*ret_look = (struct gt_look){.where = GT_SAMPLE_UNKNOWN};
-	look_outside(tid, &none, frames, ret_look);
+	if (!look_outside(tid, &view, frames, ret_look) && view.python &&
+	    ret_look->where == GT_SAMPLE_RUNNING)
+		ret_look->record = read_python(&view, frames);
 }

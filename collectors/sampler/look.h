@@ -33,8 +33,8 @@ void gt_look_end(void);
 /* Looks at @thread, at most @frames frames deep, for some milliseconds at most. */
 void gt_look_at(struct gt_thread *thread, uint32_t frames, struct gt_look *ret_look);
 
-/* The same of a thread that has never called CUDA: it is not asked, and its native stack is read
- * while it waits. */
+/* The same of a thread that has never called CUDA: it is not asked, its native stack is read
+ * while it waits, and its Python frames if another thread of the interpreter has called CUDA. */
 void gt_look_at_other(uint32_t tid, uint32_t frames, struct gt_look *ret_look);
 
 #endif

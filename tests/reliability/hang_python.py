@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """A Python program that hangs until the file GATE.1 is there or for some seconds, and then goes on.
 
-    hang_python.py kernel|read|busy
+    hang_python.py kernel|read|busy|other
 
 Prints "line<TAB>NAME<TAB>NUMBER" for each line that is marked #NAME."""
 
@@ -77,10 +77,30 @@ def hang_busy():
         compute()
 
 
+def hold(end):
+    os.read(end, 1)  #hold
+
+
+def turn():
+    while not is_open():
+        compute()
+
+
+def hang_other():
+    """Threads that have never called CUDA: one waits, one computes, and the main one for both."""
+    ends = os.pipe()
+    threads = [threading.Thread(target=hold, args=(ends[0],)), threading.Thread(target=turn)]
+    for thread in threads:
+        thread.start()
+    threads[1].join()  #join
+    os.write(ends[1], b"x")
+    threads[0].join()
+
+
 tick, spin, arguments, data = prepare()
 launch(tick)
 wait()
-{"kernel": hang_kernel, "read": hang_read, "busy": hang_busy}[sys.argv[1]]()
+{"kernel": hang_kernel, "read": hang_read, "busy": hang_busy, "other": hang_other}[sys.argv[1]]()
 launch(tick)
 wait()
 with open(__file__, encoding="utf-8") as source:

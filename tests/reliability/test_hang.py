@@ -245,7 +245,7 @@ class Hang(unittest.TestCase):
     @unittest.skipIf(harness.preloading.RUNTIMES, "the simulated device does not fit an interpreter without a sanitizer")
     def test_python(self):
         """The Python lines: where the kernel was launched, who waits for it, where the host reads or computes."""
-        ways = {"kernel": ("gpu", "launch"), "read": ("host", "read"), "busy": ("host", None)}
+        ways = {"kernel": ("gpu", "launch"), "read": ("host", "read"), "busy": ("host", None), "other": ("host", None)}
         for way, (cause, line) in ways.items():
             with self.subTest(way=way):
                 self.setUp()
@@ -256,8 +256,12 @@ class Hang(unittest.TestCase):
                 if line:
                     self.assertIn(f" (hang_python.py:{lines[line]})", verdict)
                 else:
-                    self.assertRegex(verdict, r" is in (compute|hang_busy|is_open|exists) \(")
+                    self.assertRegex(verdict, r" is in (compute|hang_busy|is_open|exists) \(" if way == "busy" else r"called from .* \(threading.py:")
                 self.assertIn(f"hang_{way} (hang_python.py:", text)
+                if way == "other":  # has never called CUDA
+                    self.assertIn(f"hold (hang_python.py:{lines['hold']})", text)
+                    self.assertIn("turn (hang_python.py:", text)
+                    self.assertIn(f"hang_other (hang_python.py:{lines['join']})", text)
                 if way == "kernel":
                     self.assertEqual(text.count(f"        wait (hang_python.py:{lines['wait']})\n"), 2)
 
