@@ -144,6 +144,18 @@ static const char *wrong_program(const unsigned char *ident, unsigned machine)
 	return machine == EM_X86_64 ? NULL : "runs a program for another processor";
 }
 
+/* That it is of this user was seen before, so another one, root too, is none the better. */
+static const char *unseen(void)
+{
+	return geteuid() ? "does not let itself be looked at: it was started setuid or with file "
+			   "capabilities, or has switched off core dumps (prctl PR_SET_DUMPABLE): "
+			   "start it with gputrace run"
+			 : "does not let itself be looked at, not even by root: it has rights that "
+			   "this shell lacks (in a container CAP_SYS_PTRACE: docker run "
+			   "--cap-add=SYS_PTRACE), or SELinux or AppArmor protects it; start it "
+			   "with gputrace run";
+}
+
 static bool has_program(const struct process *process, const struct reason *why)
 {
 	char name[64];
@@ -160,10 +172,9 @@ static bool has_program(const struct process *process, const struct reason *why)
 		close(fd);
 	}
 	if (error == ENOENT)
-		wrong = "is a thread of the kernel";
+		wrong = "is a thread of the kernel, which has no program";
 	else if (error)
-		wrong = "does not let itself be looked at: it was started setuid, or it has "
-			"switched off core dumps (prctl PR_SET_DUMPABLE); root may attach to it";
+		wrong = unseen();
 	else
 		wrong = wrong_program(header.e_ident, n == sizeof(header) ? header.e_machine : 0);
 	if (wrong)
@@ -272,9 +283,12 @@ bool gt_process_has_loader(const struct gt_maps *maps, pid_t pid, char *ret_why,
 	const char *wrong = NULL;
 
 	if (gt_maps_file(maps, "ld-musl") || gt_maps_file(maps, "libc.musl"))
-		wrong = "runs with musl, not with glibc: it cannot be traced";
+		wrong = "runs with musl, not with glibc, which the library needs: run it on a "
+			"system with "
+			"glibc (not Alpine)";
 	else if (!gt_maps_file(maps, "libc.so.6") && !gt_maps_file(maps, "libc-2."))
-		wrong = "is a static program, into which no library can be loaded";
+		wrong = "is a static program, into which no library can be loaded: link it without "
+			"-static";
 	if (wrong)
 		snprintf(ret_why, size, "process %d %s", (int)pid, wrong);
 	return !wrong;

@@ -156,9 +156,22 @@ static int fail(const struct gt_folder *folder, const char *why)
 	return GT_EXIT_FAILED;
 }
 
+/* What else ends the recording. */
+static void say_duration(char *ret_text, size_t size)
+{
+	const char *duration = getenv(gt_options[GT_CONFIG_DURATION].env);
+	struct gt_config config;
+
+	*ret_text = 0;
+	if (duration && !gt_config_set(&config, GT_CONFIG_DURATION, duration) &&
+	    gt_config_number(&config, GT_CONFIG_DURATION))
+		snprintf(ret_text, size, "--duration=%s is over, or ", duration);
+}
+
 static int report(pid_t pid, const struct gt_attached *attached, const struct gt_folder *folder)
 {
 	const struct gt_attach_box *box = &attached->box;
+	char duration[128];
 
 	if (box->error) {
 		char why[WHY_BYTES];
@@ -166,12 +179,13 @@ static int report(pid_t pid, const struct gt_attached *attached, const struct gt
 		snprintf(why, sizeof(why), "process %d: %s", (int)pid, box->text);
 		return fail(folder, why);
 	}
+	say_duration(duration, sizeof(duration));
 	if (box->state == GT_ATTACH_WAITS)
 		gt_say("process %d does not use CUDA yet: recording into %s begins when it does",
 		       (int)pid, folder->path);
 	else
-		gt_say("process %d is recorded into %s until gputrace detach %d", (int)pid,
-		       box->text, (int)pid);
+		gt_say("process %d is recorded into %s until %sgputrace detach %d", (int)pid,
+		       box->text, duration, (int)pid);
 	return GT_EXIT_OK;
 }
 
@@ -322,8 +336,8 @@ static int attach_to(const struct gt_cmdline *args)
 static const struct gt_cmdline_spec spec = {
 	.command = &gt_command_attach,
 	.details = "Records a running process that was started without gputrace, until gputrace "
-		   "detach "
-		   "or its end. The library is loaded into it while one of its threads waits in a "
+		   "detach, --duration or its end. The library is loaded into it while one of its "
+		   "threads waits in a "
 		   "system call; the program goes on. Returns when recording has begun, or, if the "
 		   "process does not use CUDA yet, at once. The options are those of gputrace run; "
 		   "what a late start cannot know is in the trace's metadata.",

@@ -172,7 +172,8 @@ class Attach(unittest.TestCase):
 
     def test_duration(self):
         program = self.start([BUSY])
-        self.attach(program, "--duration=100ms")
+        said = self.attach(program, "--duration=100ms")
+        self.assertIn(f".json until --duration=100ms is over, or gputrace detach {program.pid}", said)
         harness.gate.wait_for(lambda: harness.gate.count(self.out, '"ledger": {') > 0)
         status, said = gputrace("detach", str(program.pid))
         self.assertEqual((status, said), (0, f"gputrace: process {program.pid} is not being recorded"))
