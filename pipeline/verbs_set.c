@@ -131,6 +131,19 @@ static const struct setting {
 #undef GT_FIXED
 };
 
+/* Which ones may change. */
+static void say_settings(struct gt_reply *reply)
+{
+	const char *before = "; gputrace set changes ";
+
+	for (size_t i = 0; i < sizeof(settings) / sizeof(settings[0]); i++) {
+		if (settings[i].fixed)
+			continue;
+		gt_reply_say(reply, "%s%s", before, gt_options[settings[i].option].name);
+		before = ", ";
+	}
+}
+
 /* NULL, and the reason in @reply: it cannot change. */
 static const struct setting *find_setting(enum gt_option_id option, struct gt_reply *reply)
 {
@@ -145,6 +158,7 @@ static const struct setting *find_setting(enum gt_option_id option, struct gt_re
 	}
 	gt_reply_say(reply, "--%s cannot change in a running process: %s", gt_options[option].name,
 		     why);
+	say_settings(reply);
 	return NULL;
 }
 

@@ -72,13 +72,15 @@ static int run_set(const struct gt_cmdline *args)
 
 static const struct gt_cmdline_spec spec = {
 	.command = &gt_command_set,
-	.details =
-		"Changes an option of gputrace run in running processes. At once: "
-		"flush-period, duration, stacks, stack-threshold, sample-cpu, verbose; with the "
-		"next trace: details, max-size, keep. stacks and sample-cpu can be turned down "
-		"and up again if the process was started with them. Other options are fixed "
-		"when a process starts, and are refused with the reason. The header of the trace "
-		"has the new value, and the trace a note when it came.",
+	.details = "Changes an option of gputrace run in running processes. At once: "
+		   "flush-period, duration, stacks, stack-threshold, sample-cpu, verbose, "
+		   "max-overhead, watchdog, watchdog-idle, dump-at-exit; with the next trace: "
+		   "details, max-size, keep, kernels, nvtx-ranges, streams, devices. stacks and "
+		   "sample-cpu can be turned down "
+		   "and up again if the process was started with them. Other options are fixed "
+		   "when a process starts, and are refused with the reason and this list. The "
+		   "header of the trace "
+		   "has the new value, and the trace a note when it came.",
 	.example = "gputrace set stacks=off all\ngputrace set flush-period=100 1234",
 	.options = options,
 	.min_inputs = 2,
