@@ -22,6 +22,7 @@
 
 static struct {
 	_Atomic bool is_on; /* there is a mailbox */
+	bool is_deaf;       /* a request does not end a wait */
 	uint64_t next_look, next_rate;
 	uint64_t counted, kernels; /* when, how many */
 	double per_second;
@@ -82,6 +83,24 @@ static void look(uint64_t now)
 bool gt_control_is_busy(void)
 {
 	return control.has_request;
+}
+
+bool gt_control_wait(_Atomic uint32_t *word, uint32_t value, uint64_t timeout_ns)
+{
+	enum gt_mailbox_wait woken;
+
+	if (control.is_deaf || !atomic_load(&control.is_on))
+		return false;
+	woken = gt_mailbox_wait(word, value, timeout_ns);
+	control.is_deaf = woken == GT_MAILBOX_UNKNOWN;
+	if (woken == GT_MAILBOX_REQUEST)
+		control.next_look = 0;
+	return !control.is_deaf;
+}
+
+bool gt_control_is_deaf(void)
+{
+	return control.is_deaf && atomic_load(&control.is_on);
 }
 
 static void measure(const struct gt_pipeline *p, uint64_t now)

@@ -36,7 +36,7 @@
 #define SLEEP_MIN_NS   (1 * MS_NS)
 #define SLEEP_BUSY_NS  (10 * MS_NS) /* there was work a moment ago */
 #define SLEEP_IDLE_NS  (50 * MS_NS)
-#define SLEEP_REST_NS  (500 * MS_NS)   /* detached: nothing is recorded */
+#define SLEEP_REST_NS  (500 * MS_NS)   /* nothing is recorded */
 #define STACK_BYTES    (1024u * 1024u) /* the demangler is deeply recursive */
 
 /* The last records: completed ones are awaited this long, then unfinished ones are forced out. */
@@ -418,22 +418,33 @@ static bool follow_dump(struct gt_pipeline *p)
 	return true;
 }
 
-/* Whoever asks for something can wait that long. */
+/* Outside of a window. Who asks for something wakes the thread; gputrace attach can wait that
+ * long. */
 static bool is_at_rest(const struct gt_pipeline *p)
 {
-	return gt_turn_is_attached(p) && gt_turn_window_waits(p) && !gt_attached_is_asked();
+	return gt_turn_rests(p) && !gt_attached_is_asked() &&
+	       (gt_turn_is_attached(p) || !gt_control_is_deaf());
 }
 
-/* Awake in time before a ring fills: a full one of 2 MiB takes 35 000 calls. */
+/* Awake in time before a ring fills: a full one of 2 MiB takes 35 000 calls. Ranges are recorded at
+ * rest, too: only when for seconds there were none it is a long one. */
 static uint64_t next_sleep(const struct gt_pipeline *p, uint64_t work, uint64_t last)
 {
 	uint64_t most = is_at_rest(p) ? SLEEP_REST_NS : SLEEP_IDLE_NS;
+	uint64_t next = last < SLEEP_IDLE_NS ? last * 2 : last + last / 8;
 
 	if (work > 4096 || gt_control_is_busy())
 		return SLEEP_MIN_NS;
 	if (work)
 		return SLEEP_BUSY_NS;
-	return last * 2 < most ? last * 2 : most;
+	return next < most ? next : most;
+}
+
+/* A request ends a sleep that is worth the trouble. */
+static void sleep_for(uint32_t seen, uint64_t ns)
+{
+	if (ns < SLEEP_IDLE_NS || !gt_control_wait(&drain.wake, seen, ns))
+		gt_futex_wait(&drain.wake, seen, ns);
 }
 
 static uint64_t shorter(uint64_t a, uint64_t b)
@@ -462,8 +473,7 @@ static void drain_until_stopped(struct gt_pipeline *p)
 		}
 		sleep_ns = next_sleep(p, work, sleep_ns);
 		if (!atomic_load(&drain.stop))
-			gt_futex_wait(&drain.wake, seen,
-				      shorter(sleep_ns, gt_turn_window_holds(p, gt_clock_now())));
+			sleep_for(seen, shorter(sleep_ns, gt_turn_window_holds(p, gt_clock_now())));
 	}
 	finish(p);
 }

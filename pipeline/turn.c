@@ -23,6 +23,9 @@
 /* The flush period with --hw-trace=on, unless one is given. */
 #define HW_TRACE_MS     200u
 
+/* Flush periods in one, outside of a window. */
+#define REST_FLUSHES    4u
+
 /* Some tenths of a second's work, however much there is: the clock, the file and a crash want their
  * turn. */
 #define ROUND_BYTES     ((size_t)16 << 20)
@@ -134,6 +137,7 @@ bool gt_turn_window_is_warm(const struct gt_pipeline *p)
 void gt_turn_window_warms(struct gt_pipeline *p)
 {
 	p->window.is_warm = true;
+	p->next_flush = 0;
 }
 
 bool gt_turn_shuts_down(const struct gt_pipeline *p)
@@ -158,6 +162,16 @@ static void begin_filters(struct gt_pipeline *p)
 	p->metadata.generation++;
 }
 
+/* CUPTI's hardware event system overwrites without a word what is not fetched in time. */
+static uint64_t flush_period(const struct gt_pipeline *p)
+{
+	uint64_t chosen = (uint64_t)gt_config_number(&p->config, GT_CONFIG_FLUSH_PERIOD);
+	bool is_limited = p->config.value[GT_CONFIG_FLUSH_PERIOD].is_default &&
+			  !strcmp(p->metadata.hw_trace, "on");
+
+	return (is_limited && chosen > HW_TRACE_MS ? HW_TRACE_MS : chosen) * MS_NS;
+}
+
 void gt_turn_window_begun(struct gt_pipeline *p, uint64_t now)
 {
 	gt_spooling_range_ended(&p->spooling, 0);
@@ -165,6 +179,7 @@ void gt_turn_window_begun(struct gt_pipeline *p, uint64_t now)
 		gt_output_move(&p->output, gt_attached_option(gt_options[GT_CONFIG_OUTPUT].env));
 	begin_filters(p);
 	gt_window_begun(&p->window, now, &p->clock, &p->metadata);
+	p->next_flush = now + flush_period(p);
 	gt_outlet_open(&p->outlet);      /* also for nothing: it was asked for */
 	gt_release_buffers(&p->release); /* a kill may come next: the spool knows of the window */
 }
@@ -179,6 +194,12 @@ bool gt_turn_window_waits(const struct gt_pipeline *p)
 	return gt_window_waits(&p->window);
 }
 
+/* The warm-up is none: CUPTI records. */
+bool gt_turn_rests(const struct gt_pipeline *p)
+{
+	return gt_window_waits(&p->window) && !p->window.is_warm;
+}
+
 void gt_turn_window_ended(struct gt_pipeline *p, uint64_t now)
 {
 	gt_window_ended(&p->window, now, &p->clock, &p->metadata);
@@ -188,16 +209,6 @@ void gt_turn_window_ended(struct gt_pipeline *p, uint64_t now)
 bool gt_turn_watch(struct gt_pipeline *p, uint64_t now)
 {
 	return gt_hang_watch(&p->hang, now);
-}
-
-/* CUPTI's hardware event system overwrites without a word what is not fetched in time. */
-static uint64_t flush_period(const struct gt_pipeline *p)
-{
-	uint64_t chosen = (uint64_t)gt_config_number(&p->config, GT_CONFIG_FLUSH_PERIOD);
-	bool is_limited = p->config.value[GT_CONFIG_FLUSH_PERIOD].is_default &&
-			  !strcmp(p->metadata.hw_trace, "on");
-
-	return (is_limited && chosen > HW_TRACE_MS ? HW_TRACE_MS : chosen) * MS_NS;
 }
 
 uint64_t gt_turn_flush_soon(struct gt_pipeline *p, bool is_under_way)
@@ -215,7 +226,7 @@ bool gt_turn_flush_is_due(struct gt_pipeline *p, uint64_t now)
 {
 	if (now < p->next_flush)
 		return false;
-	p->next_flush = now + flush_period(p);
+	p->next_flush = now + flush_period(p) * (gt_turn_rests(p) ? REST_FLUSHES : 1);
 	return true;
 }
 

@@ -52,6 +52,9 @@ void gt_turn_window_ended(struct gt_pipeline *pipeline, uint64_t now);
 bool gt_turn_is_attached(const struct gt_pipeline *pipeline);
 bool gt_turn_window_waits(const struct gt_pipeline *pipeline);
 
+/* Nothing is recorded, or getting warm. */
+bool gt_turn_rests(const struct gt_pipeline *pipeline);
+
 /* Everything that was delivered goes into the file of the window that has ended, and the next
  * window is waited for. */
 void gt_turn_close_window(struct gt_pipeline *pipeline);

@@ -5,11 +5,15 @@
 #include "cli/control/talk.h"
 
 #include <errno.h>
+#include <limits.h>
+#include <linux/futex.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -18,9 +22,11 @@
 #include "recover/liveness.h"
 
 #define MS_NS     1000000u
-#define UNREAD_MS 5000 /* the drain thread looks every 50 ms, but when a disk is slow */
+#define UNREAD_MS 5000 /* the drain thread looks every 0.5 s, but when a disk is slow */
 #define WHOLE_MAX (16u << 20)
 #define STEP_NS   (1 * MS_NS)
+#define NUMBER_AT offsetof(struct gt_mailbox, request.number)
+#define TEXT_AT   offsetof(struct gt_mailbox, request.text)
 #define CHECK_NS  (100 * MS_NS)
 
 static int fail(struct gt_talk *talk, int error, const char *format, ...)
@@ -61,13 +67,22 @@ static bool read_at(int fd, void *to, size_t size, size_t offset)
 	return pread(fd, to, size, (off_t)offset) == (ssize_t)size;
 }
 
+/* The process may be waiting for the number to change. It is the kernel that looks at the page,
+ * which may be gone. */
+static void wake(int fd)
+{
+	char *memory = mmap(NULL, sizeof(struct gt_mailbox), PROT_READ, MAP_SHARED, fd, 0);
+
+	if (memory == MAP_FAILED)
+		return;
+	syscall(SYS_futex, memory + NUMBER_AT, FUTEX_WAKE, INT_MAX, NULL, NULL, 0);
+	munmap(memory, sizeof(struct gt_mailbox));
+}
+
 static bool write_at(int fd, const void *from, size_t size, size_t offset)
 {
 	return pwrite(fd, from, size, (off_t)offset) == (ssize_t)size;
 }
-
-#define NUMBER_AT offsetof(struct gt_mailbox, request.number)
-#define TEXT_AT   offsetof(struct gt_mailbox, request.text)
 
 /* The number is odd while the text is being written, also if we die in between. */
 static bool write_request(struct gt_talk *talk, const char *text)
@@ -79,9 +94,12 @@ static bool write_request(struct gt_talk *talk, const char *text)
 		return false;
 	number |= 1;
 	talk->number = number + 1 ? number + 1 : 2;
-	return write_at(fd, &number, sizeof(number), NUMBER_AT) &&
-	       write_at(fd, text, strlen(text) + 1, TEXT_AT) &&
-	       write_at(fd, &talk->number, sizeof(talk->number), NUMBER_AT);
+	if (!write_at(fd, &number, sizeof(number), NUMBER_AT) ||
+	    !write_at(fd, text, strlen(text) + 1, TEXT_AT) ||
+	    !write_at(fd, &talk->number, sizeof(talk->number), NUMBER_AT))
+		return false;
+	wake(fd);
+	return true;
 }
 
 static int refuse(struct gt_talk *talk)

@@ -9,6 +9,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "core/guest/futex.h"
 #include "core/guest/peek.h"
 #include "core/guest/seccomp.h"
 #include "core/guest/sys.h"
@@ -140,6 +141,24 @@ bool gt_mailbox_take(struct gt_mailbox_request *ret_request)
 	mailbox.last = number;
 	gt_peek_write(address_of(&mailbox.memory->answer.taken), &number, sizeof(number));
 	return true;
+}
+
+enum gt_mailbox_wait gt_mailbox_wait(_Atomic uint32_t *word, uint32_t value, uint64_t timeout_ns)
+{
+	static const enum gt_mailbox_wait answers[] = {
+		[GT_FUTEX_ELSE] = GT_MAILBOX_NOTHING,
+		[GT_FUTEX_SHARED] = GT_MAILBOX_REQUEST,
+		[GT_FUTEX_UNKNOWN] = GT_MAILBOX_UNKNOWN,
+	};
+	uint32_t number;
+
+	if (!mailbox.memory || !gt_seccomp_permits(GT_SYS_futex_waitv))
+		return GT_MAILBOX_UNKNOWN;
+	number = read_number();
+	if (number != mailbox.last && !(number & 1))
+		return GT_MAILBOX_REQUEST;
+	return answers[gt_futex_wait_both(word, value, &mailbox.memory->request.number, number,
+					  timeout_ns)];
 }
 
 /* The number last: it makes the answer valid. */

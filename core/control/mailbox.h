@@ -12,6 +12,7 @@
 #ifndef GT_CORE_CONTROL_MAILBOX_H
 #define GT_CORE_CONTROL_MAILBOX_H
 
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -81,6 +82,16 @@ const char *gt_mailbox_path(void);
 
 /* Copies a new request and marks it as taken; false: there is none. Its text is terminated. */
 bool gt_mailbox_take(struct gt_mailbox_request *ret_request);
+
+/* How a wait has ended. */
+enum gt_mailbox_wait {
+	GT_MAILBOX_NOTHING, /* the time is over, or *word has changed */
+	GT_MAILBOX_REQUEST, /* there is something new */
+	GT_MAILBOX_UNKNOWN, /* nothing was waited for: there is no mailbox, or the kernel cannot */
+};
+
+/* Sleeps while *word == @value and no command writes a request, at most @timeout_ns. */
+enum gt_mailbox_wait gt_mailbox_wait(_Atomic uint32_t *word, uint32_t value, uint64_t timeout_ns);
 
 /* Answers the request of this number. A text that is too long is cut. */
 void gt_mailbox_answer(uint32_t number, int status, const char *text, size_t length);

@@ -14,6 +14,7 @@ import signal
 import struct
 import subprocess
 import tempfile
+import time
 import unittest
 
 import harness
@@ -469,6 +470,32 @@ class Windows(Base):
         self.assertIn("gputrace: --wait: nobody can control this process", said)
         self.assertEqual(len(harness.traces(run.out)), 1)
 
+    def wakes(self, pid):
+        """How often our threads have gone to sleep so far."""
+        total = 0
+        for path in glob.glob(f"/proc/{pid}/task/*/status"):
+            with open(path, encoding="utf-8") as file:
+                fields = dict(line.split(":", 1) for line in file)
+            if fields["Name"].strip().startswith("gputrace-"):
+                total += int(fields["voluntary_ctxt_switches"])
+        return total
+
+    @unittest.skipUnless(tuple(map(int, os.uname().release.split("-")[0].split(".")[:2])) >= (5, 16),
+                         "the kernel cannot wait for two words")
+    def test_rests_outside_of_windows(self):
+        """A program that does nothing is hardly woken, and yet a command is answered."""
+        run = Running(self.folder, "idle", self.boxes, program=(harness.program("hang"), "read"),
+                      options=("GPUTRACE_WAIT=yes",))
+        self.addCleanup(run.stop)
+        self.assertTrue(harness.gate.wait_for(lambda: self.tell("status", str(run.pid))[0] == 0), run.read())
+        time.sleep(5)
+        before = self.wakes(run.pid)
+        time.sleep(4)
+        self.assertIn(self.wakes(run.pid) - before, range(1, 30))
+        for words in ("start", "all"), ("flush", "all"), ("stop", "all"), ("status", "all"):
+            self.good(*words)
+        self.assertEqual(run.end(), (3, "read is over\n"))
+
     def test_set(self):
         run = self.launch("one")
         self.assertTrue(self.recorded(run))
@@ -537,6 +564,8 @@ class Windows(Base):
             status, output = self.tell("set", setting, "all")
             self.assertEqual((status, output.count("\n")), (1, 1), output)
             self.assertIn(why, output)
+            if "cannot change" in output:
+                self.assertIn("; gputrace set changes flush-period, duration, ", output)
         for setting, why in (("flush-period=1", "'1' is no value for flush-period"), ("colour=red", "no option colour"),
                              ("stacks", "no OPTION=VALUE")):
             status, output = self.tell("set", setting, "all")

@@ -7,6 +7,7 @@
 #include <criterion/criterion.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/file.h>
@@ -15,6 +16,7 @@
 
 #include "cli/control/boxes.h"
 #include "cli/control/talk.h"
+#include "core/guest/futex.h"
 #include "core/guest/sys.h"
 
 static char folder[64];
@@ -288,4 +290,49 @@ Test(mailbox, is_made_on_tmpfs_only, .init = make_folder)
 	cr_assert_eq(gt_mailbox_make(&options, why, sizeof(why)), -ECANCELED);
 	cr_assert_str_eq(gt_mailbox_path(), "");
 	gt_mailbox_answer(2, 0, "", 0);
+}
+
+#define LONG_NS 60000000000u
+
+static _Atomic uint32_t word;
+
+static void *wait_long(void *ret_answer)
+{
+	*(enum gt_mailbox_wait *)ret_answer = gt_mailbox_wait(&word, 0, LONG_NS);
+	return NULL;
+}
+
+/* The request of a command ends the wait of the process, and so does its own word. */
+Test(mailbox, a_request_ends_a_wait, .timeout = 30)
+{
+	static struct gt_talk talk;
+	enum gt_mailbox_wait answer;
+	struct gt_mailbox_request request;
+	pthread_t thread;
+
+	if (gt_mailbox_wait(&word, 0, 1000000) == GT_MAILBOX_UNKNOWN)
+		cr_skip("the kernel cannot wait for two words");
+	for (int i = 0; i < 2; i++) {
+		cr_assert_eq(pthread_create(&thread, NULL, wait_long, &answer), 0);
+		usleep(100000);
+		if (i == 0) {
+			talk.box = find();
+			cr_assert_eq(gt_talk_send(&talk, "status", "", 1000), 0);
+		} else {
+			word = 1;
+			gt_futex_wake(&word);
+		}
+		cr_assert_eq(pthread_join(thread, NULL), 0);
+		cr_assert_eq(answer, i == 0 ? GT_MAILBOX_REQUEST : GT_MAILBOX_NOTHING);
+		if (i == 0) { /* one that is there is not waited for */
+			cr_assert_eq(gt_mailbox_wait(&word, 0, LONG_NS), GT_MAILBOX_REQUEST);
+			cr_assert(gt_mailbox_take(&request));
+		}
+	}
+}
+
+Test(mailbox, a_file_that_was_cut_ends_no_wait)
+{
+	cr_assert_eq(truncate(gt_mailbox_path(), 0), 0);
+	cr_assert_eq(gt_mailbox_wait(&word, 0, LONG_NS), GT_MAILBOX_UNKNOWN);
 }
