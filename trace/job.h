@@ -36,8 +36,8 @@ int gt_job_find_readable(struct gt_job *job, char *const *inputs, size_t count,
 /*
  * gt_job_find_readable, then reads them all, several files of one process as one trace, and
  * compares them. Files that hold no trace are reported through @complain (one line each) and left
- * out. -EBADMSG: nothing could be read.
- * @failures counts the files that were left out.
+ * out; that the traces are of several jobs or versions is said (trace/file/origins.h). -EBADMSG:
+ * nothing could be read. @failures counts the files that were left out.
  */
 int gt_job_load(struct gt_job *job, char *const *inputs, size_t count,
 		void (*complain)(const char *line), size_t *ret_failures);

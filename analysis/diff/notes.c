@@ -12,9 +12,11 @@
 #include <string.h>
 
 #include "trace/frame.h"
+#include "trace/health.h"
 #include "trace/job_twins.h"
 
-#define MOST_LINES 10 /* of one kind */
+#define MOST_LINES    10 /* of one kind */
+#define CLOCKS_DIFFER 0.02
 
 int gt_diff_say(struct gt_diff_lines *lines, const char *format, ...)
 {
@@ -155,6 +157,37 @@ static int tell_could(const struct gt_compared *c, struct gt_diff *diff)
 		kernel * 100, whole * 100);
 }
 
+/* The mean SM clock of a side's GPUs over the time that they were read, MHz; 0: not known. */
+static double clock_of(const struct gt_diff_side *side)
+{
+	double sum = 0, ns = 0;
+
+	for (size_t i = 0; i < side->ranks.count; i++) {
+		const struct gt_model *model = side->ranks.at[i].model;
+
+		for (size_t d = 0; d < model->devices.count; d++) {
+			struct gt_health_span span = gt_health_over_time(
+				model, model->devices.at[d].device, GT_HEALTH_CLOCK_SM);
+
+			sum += span.mean * (double)span.ns;
+			ns += (double)span.ns;
+		}
+	}
+	return ns > 0 ? sum / ns : 0;
+}
+
+static int tell_clocks(const struct gt_compared *c, struct gt_diff *diff)
+{
+	double a = clock_of(&c->sides.side[0]), b = clock_of(&c->sides.side[1]);
+
+	if (!(a > 0) || !(b > 0) || fabs(b / a - 1) < CLOCKS_DIFFER)
+		return 0;
+	return gt_diff_say(&diff->notes,
+			   "The SM clock was %.0f MHz on average in A, %.0f MHz in B (%+.1f %%): a "
+			   "change of kernels may be no more than that.",
+			   a, b, (b / a - 1) * 100);
+}
+
 static int tell_unit(const struct gt_compared *c, int s, const struct gt_unit *unit,
 		     struct gt_diff *diff)
 {
@@ -232,6 +265,8 @@ int gt_gate_describe(const struct gt_compared *compared, struct gt_diff *diff)
 	rc = tell_noise(compared, diff);
 	if (!rc)
 		rc = tell_could(compared, diff);
+	if (!rc)
+		rc = tell_clocks(compared, diff);
 	if (!rc)
 		rc = tell_left_out(compared, diff);
 	if (!rc)

@@ -5,10 +5,12 @@
 #include "analysis/ranks/tables.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "analysis/group.h"
+#include "trace/health.h"
 
 static const struct gt_column late_columns[] = {
 	{"rank", "Rank", "rank", GT_COLUMN_TEXT},
@@ -91,6 +93,36 @@ static void put_cause(const int64_t by[GT_LATE_COUNT_], int64_t late, struct gt_
 	gt_table_text(table, cause);
 }
 
+/* A GPU that is slower because its clocks were kept down, as run --nvml recorded. */
+static bool is_throttled(const struct gt_model *model, char *out, size_t size)
+{
+	for (size_t i = 0; i < model->devices.count; i++)
+		for (int r = GT_HEALTH_THROTTLED_FIRST; r <= GT_HEALTH_THROTTLED_LAST; r++)
+			if (gt_health_over_time(model, model->devices.at[i].device,
+						(enum gt_health_reading)r)
+				    .mean > 0) {
+				gt_health_throttled(model, model->devices.at[i].device, out, size);
+				return true;
+			}
+	return false;
+}
+
+static void put_cause_of(const struct gt_model *model, const struct gt_late *late,
+			 struct gt_table *table)
+{
+	char why[200], text[260];
+	double share;
+	const char *cause = gt_ranks_cause(late->by, late->late, &share);
+
+	if (late->late <= 0 || cause != gt_late_names[GT_LATE_GPU] ||
+	    !is_throttled(model, why, sizeof(why))) {
+		put_cause(late->by, late->late, table);
+		return;
+	}
+	snprintf(text, sizeof(text), "%s, throttled: %s", cause, why);
+	gt_table_text(table, text);
+}
+
 int gt_ranks_late(const struct gt_ranks *ranks, struct gt_table *ret_table)
 {
 	char text[64];
@@ -114,7 +146,7 @@ int gt_ranks_late(const struct gt_ranks *ranks, struct gt_table *ret_table)
 			gt_table_number(ret_table, (double)late->by[c]);
 		gt_table_number(ret_table, (double)late->path);
 		gt_table_number(ret_table, (double)late->path_busy);
-		put_cause(late->by, late->late, ret_table);
+		put_cause_of(&ranks->job->models[f], late, ret_table);
 	}
 	return gt_table_sort(ret_table, "cost");
 }
@@ -127,9 +159,10 @@ static void put_clock(const struct gt_clock_map *map, bool is_reference, int64_t
 		[GT_CLOCK_BY_COLLECTIVES] = "collectives", [GT_CLOCK_BY_REALTIME] = "wall clock",
 		[GT_CLOCK_BY_NOTHING] = "not aligned",
 	};
+	int64_t behind = gt_clock_line_at(&map->line, first);
 
 	gt_table_text(table, is_reference ? "reference" : by[map->by]);
-	gt_table_number(table, 0 - (double)gt_clock_line_at(&map->line, first));
+	gt_table_number(table, behind ? -(double)behind : 0);
 	gt_table_number(table, map->line.drift ? -map->line.drift * 1e6 : 0);
 	if (map->error < 0)
 		gt_table_absent(table, "not known");

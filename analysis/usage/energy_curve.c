@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "analysis/usage/health.h"
+#include "trace/health.h"
 
 static int by_time(const void *a, const void *b)
 {

@@ -12,7 +12,7 @@
 #include "cli/progress.h"
 #include "core/window/rank_list.h"
 #include "readers/show.h"
-#include "transform/merge.h"
+#include "transform/job/merge.h"
 #include "transform/job/choice.h"
 #include "transform/job/archive.h"
 
@@ -28,7 +28,21 @@ static const struct gt_cmdline_option options[] = {
 	{NULL, NULL, NULL, NULL},
 };
 
-static void warn(const struct gt_merge_result *result)
+/* What a zip has of a file that was cut is all that there is of it. */
+static void warn_cut(const struct gt_merge_result *result, bool is_zip)
+{
+	if (result->cut == 1)
+		gt_show_line(stderr, "gputrace: %s: the file was cut; %s", result->cut_path,
+			     is_zip ? "it is in the zip as it is"
+				    : "merging the part before the cut");
+	else if (result->cut)
+		gt_show_line(stderr, "gputrace: %s and %" PRIu64 " more were cut; %s",
+			     result->cut_path, result->cut - 1,
+			     is_zip ? "they are in the zip as they are"
+				    : "merging the parts before the cuts");
+}
+
+static void warn(const struct gt_merge_result *result, bool is_zip)
 {
 	gt_job_origins_judge(&result->origins, gt_cmdline_complain);
 	if (result->left_out == 1)
@@ -36,15 +50,7 @@ static void warn(const struct gt_merge_result *result)
 	else if (result->left_out)
 		gt_show_line(stderr, "gputrace: %s; left out, and %" PRIu64 " more",
 			     result->left_out_why, result->left_out - 1);
-	if (result->cut == 1)
-		gt_show_line(stderr,
-			     "gputrace: %s: the file was cut; merging the part before the cut",
-			     result->cut_path);
-	else if (result->cut)
-		gt_show_line(stderr,
-			     "gputrace: %s and %" PRIu64
-			     " more were cut; merging the parts before the cuts",
-			     result->cut_path, result->cut - 1);
+	warn_cut(result, is_zip);
 	if (result->baseless)
 		fprintf(stderr,
 			"gputrace merge: %" PRIu64
@@ -81,8 +87,7 @@ static bool ends_with(const char *text, const char *ending)
 
 static int merge_to(const struct gt_job *job, bool force, const char *path)
 {
-	int (*const merge)(char *const *, size_t, bool, FILE *, struct gt_merge_result *) =
-		ends_with(path, ".zip") ? gt_merge_zip : gt_merge;
+	const bool is_zip = ends_with(path, ".zip");
 	struct gt_merge_result result;
 	struct gt_outfile out;
 	int rc;
@@ -92,11 +97,12 @@ static int merge_to(const struct gt_job *job, bool force, const char *path)
 			return GT_EXIT_FAILED;
 	if (gt_outfile_open(&out, path))
 		return GT_EXIT_FAILED;
-	rc = merge(job->paths.at, job->paths.count, force, out.file, &result);
+	rc = (is_zip ? gt_merge_zip : gt_merge)(job->paths.at, job->paths.count, force, out.file,
+						&result);
 	rc = gt_outfile_close(&out, rc, result.error);
 	if (rc)
 		return rc;
-	warn(&result);
+	warn(&result, is_zip);
 	say_clocks(&result.clocks);
 	return result.left_out ? GT_EXIT_FAILED : GT_EXIT_OK;
 }

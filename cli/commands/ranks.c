@@ -7,7 +7,6 @@
 #include "analysis/ranks/tables.h"
 #include "cli/cmdline.h"
 #include "readers/wrap.h"
-#include "trace/file/origins.h"
 
 static const struct gt_cmdline_option options[] = {
 	{"top", "N", "0..1000000000",
@@ -152,12 +151,7 @@ static int print(const struct gt_cmdline *args, const struct gt_job *job,
 	struct gt_table tables[TABLES] = {0};
 	bool to_people = how.format == GT_FORMAT_TABLE && !gt_cmdline_get(args, "output");
 	struct gt_ranks ranks;
-	struct gt_job_origins origins = {0};
 	int rc = gt_ranks_find(job, filter, &ranks);
-
-	for (size_t f = 0; f < job->count; f++)
-		gt_job_origins_see(&origins, &job->models[f].reading.header, job->models[f].path);
-	gt_job_origins_judge(&origins, gt_cmdline_complain);
 
 	how.top = (size_t)gt_cmdline_number(args, "top", how.format == GT_FORMAT_TABLE ? 15 : 0);
 	for (size_t i = 0; !rc && i < TABLES; i++)

@@ -18,7 +18,7 @@
 #include "analysis/verify/verify.h"
 #include "recover/close.h"
 #include "tests/fuzz/fuzz.h"
-#include "transform/merge.h"
+#include "transform/job/merge.h"
 #include "transform/symbolize.h"
 #include "tests/pinned.h"
 

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Folders of ranks that are not what they should be: `merge` and `ranks` say so in a line, and do the rest."""
+"""Folders of ranks that are not what they should be: every command that takes one says so in a line, and does the rest."""
 
 import gzip
 import json
@@ -57,7 +57,24 @@ def compared(where, expect=0):
 
 
 def lines(said):
-    return [line for line in said.splitlines() if not line.startswith("gputrace merge: clocks of")]
+    usual = ("gputrace merge: clocks of", "Some collectives have no counterpart")
+    return [line for line in said.splitlines() if not line.startswith(usual)]
+
+
+def summed(where, *kept, expect=0):
+    """What commands that add up or draw a folder say of it; of stats the kernels of all ranks, too."""
+    found = {}
+    for words in (("stats", "--format=json"), ("gaps", "--format=json"), ("report", "--output=-")):
+        out, found[words[0]] = cases.run(*words, where, expect=expect)
+        assert out, words
+        if words[0] == "stats":
+            (rows,) = (rows for name, rows in json.loads(out).items() if "kern" in name)
+            kernels = sum(row["Instances"] for row in rows)
+    for command, said in found.items():
+        assert len(lines(said)) == len(kept), (command, said)
+        for line, words in zip(lines(said), kept):
+            assert words in line, (command, said)
+    return kernels
 
 
 KERNELS = 8 * 11  # of each rank
@@ -77,6 +94,7 @@ def test_two_jobs_in_one_folder():
         (line,) = lines(said)
         assert "2 runs wrote into this folder, only the newest is taken" in line, said
         assert os.path.join(where, "rank0.json") in line and "(and 3 more)" in line, said
+    assert summed(where, "only the newest is taken") == 4 * KERNELS
 
 
 def test_jobs_of_different_sizes():
@@ -89,6 +107,7 @@ def test_jobs_of_different_sizes():
     for _, said in (merged(where), compared(where)):
         assert "traces of different jobs: " in lines(said)[0], said
         assert re.search("is of 4 ranks, .* of 8;|is of 8 ranks, .* of 4;", said), said
+    assert summed(where, "traces of different jobs: ") == 6 * KERNELS
 
 
 def test_ranks_of_no_known_number():
@@ -98,6 +117,7 @@ def test_ranks_of_no_known_number():
         trace["distributedInfo"]["world_size"] = rank + 1
     where = written(found)
     assert lines(merged(where)[1]) == [] == lines(compared(where)[1])
+    assert summed(where) == 4 * KERNELS
 
 
 def test_a_copy():
@@ -109,6 +129,7 @@ def test_a_copy():
             (line,) = lines(said)
             assert "left out, it is a copy of" in line, said
             assert "rank2.json" in line and name in line, said
+        assert summed(where, "it is a copy of") == 4 * KERNELS
 
 
 def test_a_rank_twice():
@@ -188,6 +209,7 @@ def test_mixed_versions():
         assert of in ([KERNELS] * 4 + [0] * 4, ALL), of
         (line,) = lines(said)
         assert "traces of different versions of gputrace: " in line and "0.0.9" in line, said
+    assert summed(where, "traces of different versions of gputrace: ") == 4 * KERNELS
 
 
 def test_one_file_cut():
@@ -208,6 +230,10 @@ def test_one_file_cut():
         assert lines(said) == [f"gputrace: {path}: the file was cut; merging the part before the cut"], said
         out, said = cases.run("ranks", where)
         assert f"{path}:\n  cut at line 1" in out, out + said
+        for command in ("stats", "gaps"):
+            assert f"{path}:\n  cut at line 1" in cases.run(command, where)[0], command
+        page = cases.run("report", "--output=-", where)[0]
+        assert "cut at line 1" in page
 
 
 def test_files_that_are_no_traces():
@@ -221,6 +247,8 @@ def test_files_that_are_no_traces():
     of, said = compared(where, expect=1)
     assert {name: n for name, n in of.items() if n} == {f"rank {r}": 8 for r in (0, 2, 3)}, of
     assert "3 of 4 ranks are here" in said, said
+    left_out = [os.path.join(where, name) for name in ("a.json", "b.json", "rank1.json")]
+    assert summed(where, *left_out, expect=1) == 3 * KERNELS
     where = written({"a.json": {"a": 1}})
     assert cases.run("merge", where, expect=1)[0] == ""
 

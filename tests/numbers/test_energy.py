@@ -158,4 +158,43 @@ def health():
     assert row["Corrected ECC Errors"] is None, row
 
 
-cases.main([energy_counter, power_alone, filter_shares_with_what_it_leaves_out, no_readings, others_counters, counter_falls, health])
+def throttled(reasons, clocks, work):
+    """The rule over one device: (ts, reason, value), (ts, MHz), (ts, duration); µs."""
+    events = [generate.kernel("gemm", ts, dur, i + 1) for i, (ts, dur) in enumerate(work)]
+    events += [counter("throttled", reason, ts, value) for ts, reason, value in reasons]
+    events += [counter("clocks", "SM MHz", ts, clock) for ts, clock in clocks]
+    rows = cases.tables("analyze", cases.write(generate.trace(events)))["findings"]
+    return {row["Rule"]: row for row in rows}["throttled"]
+
+
+def rule_throttled():
+    # throttled from 1200 to 1600, of that work from 1250 to 1500: at 1500 MHz up to 1300, then at 1000 MHz
+    row = throttled([(1000, "power limit", 0), (1000, "temperature", 0), (1200, "power limit", 1), (1400, "temperature", 1),
+                     (1500, "power limit", 0), (1600, "temperature", 0), (2000, "temperature", 0)],
+                    [(1000, 2000), (1200, 1500), (1300, 1000), (1600, 2000)], [(1000, 100), (1250, 250), (1700, 300)])
+    assert row["State"] == "found", row
+    near(row["Saves At Most (ns)"], (50 * (1 - 0.75) + 200 * (1 - 0.5)) * 1000)
+    assert "for 38.5 % of the time" in row["Evidence"] and "1100 MHz then, 2000 MHz at most" in row["Evidence"], row
+    assert "power limit 30 %, temperature 20 %" in row["Evidence"], row
+
+
+def rule_throttled_without_work():
+    """Clocks that are low while there is nothing to do cost nothing."""
+    row = throttled([(1000, "power limit", 1), (1200, "power limit", 0)], [(1000, 500), (1200, 2000)], [(1200, 500)])
+    assert row["State"] == "clear" and row["Saves At Most (ns)"] == 0, row
+    row = throttled([(1000, "power limit", 0)], [], [(1000, 500)])
+    assert row["State"] == "clear" and "Nothing kept" in row["Evidence"], row
+
+
+def clocks_in_diff():
+    def side(clock):
+        events = [generate.kernel("gemm", 1000 + 100 * i, 50, i + 1) for i in range(8)]
+        events += [counter("clocks", "SM MHz", 1000, clock), counter("clocks", "SM MHz", 1800, clock)]
+        return cases.write(generate.trace(events))
+
+    assert "was 2000 MHz on average in A, 1500 MHz in B (-25.0 %)" in "".join(cases.run("diff", side(2000), side(1500)))
+    assert "MHz" not in "".join(cases.run("diff", side(2000), side(1990)))
+
+
+cases.main([energy_counter, power_alone, filter_shares_with_what_it_leaves_out, no_readings, others_counters, counter_falls, health,
+            rule_throttled, rule_throttled_without_work, clocks_in_diff])

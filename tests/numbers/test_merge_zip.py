@@ -152,6 +152,59 @@ def test_names():
     assert list(zipped(where)[1]) == ["r__n_k_.json"]
 
 
+def test_names_that_are_ours():
+    """Files called as two of one name would be, or as the manifest."""
+    paths = []
+    for name in ("rank0.json", "2_rank0.json", "rank0.json", "perfetto_manifest.json"):
+        where = written(rank_traces.job(ranks=1, steps=1)[0])
+        paths.append(os.path.join(where, name))
+        os.rename(os.path.join(where, "rank0.json"), paths[-1])
+    zip_path = os.path.join(cases.folder(), "all.zip")
+    cases.run("merge", f"--output={zip_path}", *paths)
+    check_headers(zip_path)
+    first, *names = zipfile.ZipFile(zip_path).namelist()
+    assert first == "perfetto_manifest.json" and first not in names, names
+    assert len(set(names)) == 4, names
+
+
+def test_one_pid_in_two_containers():
+    """Perfetto would take two processes of one pid on one machine for one."""
+    found = rank_traces.job(ranks=2, steps=2)[0]
+    where = cases.folder()
+    for rank in found:
+        trace = rank.trace(1)
+        trace["metadata"].update(pid=7, hostname="a")
+        trace["distributedInfo"] = {"rank": 0, "world_size": 1}
+        cases.write(trace, f"p{rank.number}.json", where)
+    machines = [entry["machine"]["name"] for entry in zipped(where)[0]["files"]]
+    assert machines == ["rank 0 on a pid 7 (0)", "rank 0 on a pid 7 (1)"], machines
+
+
+def test_a_file_that_was_cut():
+    """It is said of each form; what is left of it is in the zip, as it is."""
+    for form in ("json", "json.gz", "pftrace"):
+        where = written(rank_traces.job(ranks=2, steps=20)[0])
+        path, plain_path = os.path.join(where, f"rank1.{form}"), os.path.join(where, "rank1.json")
+        if form == "pftrace":
+            cases.run("convert", plain_path, path)
+        with open(path if form == "pftrace" else plain_path, "rb") as file:
+            data = file.read()
+        os.remove(plain_path)
+        data = gzip.compress(data) if form == "json.gz" else data
+        with open(path, "wb") as file:
+            file.write(data[: len(data) * 2 // 3])
+        _, members, said = zipped(where)
+        assert f"gputrace: {path}: the file was cut; it is in the zip as it is\n" in said, (form, said)
+        if form != "json.gz":
+            assert members[f"rank1.{form}"] == data[: len(data) * 2 // 3]
+    for text in ('"} ] }', "a\\\\", 'a\\"]}'):  # brackets and quotes that are text
+        where = written(rank_traces.job(ranks=1, steps=1)[0])
+        trace = json.loads(plain(where, "rank0.json"))
+        trace["traceEvents"][0]["name"] = text
+        cases.write(trace, "rank0.json", where)
+        assert "cut" not in zipped(where)[2], text
+
+
 def test_an_output_that_exists_stays():
     where = written(rank_traces.job(ranks=2, steps=1)[0])
     path = os.path.join(cases.folder(), "all.zip")

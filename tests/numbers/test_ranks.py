@@ -177,5 +177,17 @@ def test_two_jobs_are_not_compared():
     assert '"rank_late": []' in out or "would have ended" in said or "in common" in said, said
 
 
+def test_throttled():
+    """run --nvml: what kept the clocks of the slower GPU down is named with the cause."""
+    for fault, cause in (("gpu", "slower GPU, throttled: temperature 50 %"), ("host", "host")):
+        members, _ = rank_traces.job(fault)
+        slow = members[rank_traces.LATE]
+        for part, value in ((0, 1), (0.5, 0), (1, 0)):
+            slow.events.append({"ph": "C", "cat": "gputrace", "name": "throttled", "pid": 0, "tid": 0,
+                                "ts": slow.shown(slow.now * part) / 1000, "args": {"temperature": value}})
+        first = cases.tables("ranks", written(members))["rank_late"][0]
+        assert (first["Rank"], first["Cause"]) == (f"rank {rank_traces.LATE}", cause), first
+
+
 if __name__ == "__main__":
     cases.main([test for name, test in list(globals().items()) if name.startswith("test_")])

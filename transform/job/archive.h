@@ -7,7 +7,7 @@
 #ifndef GT_TRANSFORM_JOB_ARCHIVE_H
 #define GT_TRANSFORM_JOB_ARCHIVE_H
 
-#include "transform/merge.h"
+#include "transform/job/merge.h"
 
 /* Writes all @paths to @out. What gzip packed is unpacked before: Perfetto relates the clock of no
  * packed member. @force and @ret_result as in gt_merge. -EFBIG: more than a zip can hold. */

@@ -71,8 +71,8 @@ void gt_zip_open(struct gt_zip *zip, const char *name)
 
 	if (zip->error)
 		free(member.name);
-	else if (zip->members.count == UINT16_MAX)
-		zip->error = -EFBIG;
+	else if (zip->members.count == UINT16_MAX - 1)
+		zip->error = -EOVERFLOW;
 	else if (!member.name || !gt_vec_push(&zip->members, member))
 		zip->error = -ENOMEM;
 	if (zip->error)

@@ -2,7 +2,7 @@
  *
  * Writes a zip file as a stream: each member deflated, its size behind it. Only what every reader
  * knows, Perfetto's among them: version 2.0, no zip64 (so less than 4 GiB in all, of each member
- * and 65535 members), names of ASCII. One thread per file.
+ * and 65534 members), names of ASCII. One thread per file.
  */
 #ifndef GT_TRANSFORM_JOB_ZIP_H
 #define GT_TRANSFORM_JOB_ZIP_H
@@ -39,7 +39,7 @@ void gt_zip_put(struct gt_zip *zip, const void *data, size_t size);
 void gt_zip_close(struct gt_zip *zip);
 
 /* Writes the directory and frees everything. 0, or the first negative errno: -EFBIG when the file
- * would be larger than a plain zip can be. */
+ * would be larger than a plain zip can be, -EOVERFLOW when it would have more members. */
 int gt_zip_end(struct gt_zip *zip);
 
 #endif

@@ -67,6 +67,10 @@ static bool is_pair(const struct sim_operation *op)
 	return op->function == SIM_SEND || op->function == SIM_RECV;
 }
 
+/* Of tests/simcuda/clock, if this process runs on another host. */
+__attribute__((weak)) uint64_t sim_clock_shared(uint64_t own);
+__attribute__((weak)) uint64_t sim_clock_own(uint64_t shared);
+
 static void come(const struct sim_operation *op, uint64_t start)
 {
 	struct sim_cell *own = &op->comm->shared->all[op->number % SIM_SLOTS][op->comm->rank],
@@ -74,14 +78,17 @@ static void come(const struct sim_operation *op, uint64_t start)
 
 	if (is_pair(op))
 		find_pair(op, &own, &other);
-	atomic_store(&own->start, start);
+	atomic_store(&own->start, sim_clock_shared ? sim_clock_shared(start) : start);
 	atomic_store(&own->tag, op->number);
 }
 
 static uint64_t wait_for(const struct sim_operation *op, const struct sim_cell *cell)
 {
-	return sim_nccl_wait(op->comm->shared, &cell->tag, op->number) ? atomic_load(&cell->start)
-								       : 0;
+	uint64_t start = sim_nccl_wait(op->comm->shared, &cell->tag, op->number)
+				 ? atomic_load(&cell->start)
+				 : 0;
+
+	return start && sim_clock_own ? sim_clock_own(start) : start;
 }
 
 /* When the last one came. */

@@ -66,8 +66,11 @@ static unsigned int devices(void)
 
 static enum nvml_result find(unsigned int index, nvml_device *device)
 {
+	uint64_t never = 0;
+
 	if (!users)
 		return NVML_UNINITIALIZED;
+	atomic_compare_exchange_strong(&began, &never, now());
 	if (!device || index >= devices())
 		return NVML_INVALID_ARGUMENT;
 	*device = (nvml_device)(uintptr_t)(index + 1);
@@ -89,11 +92,9 @@ enum nvml_result sim_nvml_check(nvml_device device, unsigned int *ret_ordinal)
 enum nvml_result nvmlInit_v2(void)
 {
 	unsigned long result;
-	uint64_t never = 0;
 
 	if (sim_nvml_fault("init", &result))
 		return (enum nvml_result)result;
-	atomic_compare_exchange_strong(&began, &never, now());
 	users++;
 	return NVML_SUCCESS;
 }

@@ -28,7 +28,7 @@ typedef void *nvml_device;
 /* Whether @device is a device of an initialised NVML, by its result; *ret_ordinal: which. */
 enum nvml_result sim_nvml_check(nvml_device device, unsigned int *ret_ordinal);
 
-/* Time since the first nvmlInit, ns. */
+/* Time since a device was looked for first, ns. */
 uint64_t sim_nvml_time(void);
 
 /* The number behind "@name=" in SIMNVML_FAULT. False: there is no such fault. */

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * What the sensors of a device show. SIMNVML_SCRIPT is a file of lines "MS SENSOR VALUE": from MS
- * ms after the first nvmlInit the sensor shows VALUE, in NVML's unit; before that, and without the
- * file, what `sensors` has. Energy is the integral of power. Device k takes k W more than device 0.
+ * ms after a device was looked for first the sensor shows VALUE, in NVML's unit; before that, and
+ * without the file, what `sensors` has. Energy is the integral of power. Device k takes k W more
+ * than device 0.
  */
 #include <stdio.h>
 #include <stdlib.h>

@@ -4,8 +4,8 @@
  * headers tell all; else each trace is read once, one after the other, for its collectives. One
  * thread per merge.
  */
-#ifndef GT_TRANSFORM_MERGE_CLOCKS_H
-#define GT_TRANSFORM_MERGE_CLOCKS_H
+#ifndef GT_TRANSFORM_JOB_CLOCKS_H
+#define GT_TRANSFORM_JOB_CLOCKS_H
 
 #include <stdio.h>
 

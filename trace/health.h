@@ -3,8 +3,8 @@
  * A reading of a GPU over time, as --nvml recorded it: a value holds until the next one. Pure over
  * constant models.
  */
-#ifndef GT_ANALYSIS_USAGE_HEALTH_H
-#define GT_ANALYSIS_USAGE_HEALTH_H
+#ifndef GT_TRACE_HEALTH_H
+#define GT_TRACE_HEALTH_H
 
 #include "core/schema/health.h"
 #include "trace/model.h"

@@ -2,7 +2,7 @@
  *
  * The devices of a merged trace, see the header.
  */
-#include "transform/merge_devices.h"
+#include "transform/job/devices.h"
 
 #include <errno.h>
 #include <inttypes.h>

@@ -3,8 +3,8 @@
  * The deviceProperties of a merged trace: a device's number in its own file is not always that in
  * the merged one. One merge at a time.
  */
-#ifndef GT_TRANSFORM_MERGE_DEVICES_H
-#define GT_TRANSFORM_MERGE_DEVICES_H
+#ifndef GT_TRANSFORM_JOB_DEVICES_H
+#define GT_TRANSFORM_JOB_DEVICES_H
 
 #include <stdio.h>
 

@@ -4,15 +4,15 @@
  * bases and of several hosts are brought together. Streams: memory grows with the largest process
  * of several hosts, not with the files. One thread per merge.
  */
-#ifndef GT_TRANSFORM_MERGE_H
-#define GT_TRANSFORM_MERGE_H
+#ifndef GT_TRANSFORM_JOB_MERGE_H
+#define GT_TRANSFORM_JOB_MERGE_H
 
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
 
 #include "trace/file/origins.h"
-#include "transform/merge_clocks.h"
+#include "transform/job/clocks.h"
 
 /* What a merge came to. */
 struct gt_merge_result {

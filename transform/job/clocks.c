@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * See merge_clocks.h.
+ * See clocks.h.
  */
-#include "transform/merge_clocks.h"
+#include "transform/job/clocks.h"
 
 #include <errno.h>
 #include <inttypes.h>

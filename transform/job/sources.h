@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The traces that are put together, as their headers tell: which processes they are of, and how
+ * these' clocks are related. One thread per set.
+ */
+#ifndef GT_TRANSFORM_JOB_SOURCES_H
+#define GT_TRANSFORM_JOB_SOURCES_H
+
+#include "transform/job/merge.h"
+
+/* One trace. */
+struct gt_merge_source {
+	const char *path; /* the caller's */
+	int64_t rank, world_size;
+	int64_t pid;         /* 0: not known */
+	int64_t base;        /* baseTimeNanoseconds; 0 without has_base */
+	int64_t border;      /* of the segment, 0: its first file */
+	int64_t first, last; /* when it began and ended, ns of its clock; 0: not known */
+	size_t process;      /* counted from 0, in the order of the set */
+	bool has_base, is_pftrace;
+	bool is_cut;                        /* of a .pftrace: the header tells */
+	char *devices, *metadata, *segment; /* JSON; NULL: it has none */
+	struct gt_span device_list;         /* in devices */
+	struct gt_clock_source clock;
+};
+
+/* All of a job by rank, the files of a process together. */
+struct gt_merge_sources {
+	struct gt_merge_source *of;
+	size_t count, processes;
+};
+
+/* Reads the headers of all that are traces; others are counted in @result. 0; -EBADMSG: all are
+ * others; -ENOMEM. Free with gt_merge_sources_fini in any case. */
+int gt_merge_sources_read(char *const *paths, size_t count, struct gt_merge_sources *ret_sources,
+			  struct gt_merge_result *result);
+void gt_merge_sources_fini(struct gt_merge_sources *sources);
+
+/* The clocks of all processes. -EDOM: a bound of their error could be had but cannot (@force takes
+ * them all the same), @result says so. Free with gt_clocks_fini in any case. */
+int gt_merge_sources_clocks(struct gt_merge_sources *sources, bool force,
+			    struct gt_clocks *ret_clocks, struct gt_merge_result *result);
+
+#endif
