@@ -94,6 +94,22 @@ static const char *find_isolation(void)
 	return isolation;
 }
 
+/* A rank with MPI, of which no kernel tells; NCCL, if there is both, is what its kernels meet by.
+ */
+static void see_mpi(const struct gt_frameworks *frameworks)
+{
+	static const char *const libraries[] = {"/libmpi.so", "/libmpich.so", "/libmpi_cray.so"};
+	struct gt_metadata *metadata = frameworks->metadata;
+
+	for (size_t i = 0; i < sizeof(libraries) / sizeof(libraries[0]); i++) {
+		if (!metadata->has_rank || *metadata->backend ||
+		    !is_loaded(frameworks->modules, libraries[i]))
+			continue;
+		gt_text_format(metadata->backend, sizeof(metadata->backend), "mpi");
+		metadata->generation++;
+	}
+}
+
 void gt_frameworks_notify(const struct gt_frameworks *frameworks)
 {
 	struct gt_metadata *metadata = frameworks->metadata;
@@ -101,6 +117,7 @@ void gt_frameworks_notify(const struct gt_frameworks *frameworks)
 	const char *isolation = NULL;
 	size_t used = 0;
 
+	see_mpi(frameworks);
 	for (int i = 0; i < FEATURE_COUNT_; i++) {
 		if (!is_wanted(frameworks->config, i))
 			continue;

@@ -2,7 +2,7 @@
  *
  * What became of --pytorch and --python-functions in this process. The Python code of share/python
  * says what it did; where it was never reached, the interpreter's own flags and the loaded objects
- * say why.
+ * say why. Which MPI a rank has the loaded objects say, too.
  */
 #ifndef GT_PIPELINE_FRAMEWORKS_H
 #define GT_PIPELINE_FRAMEWORKS_H

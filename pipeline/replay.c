@@ -113,6 +113,7 @@ static void take_metadata(struct recovery *r)
 	END_TEXT(metadata->boot);
 	END_TEXT(metadata->run);
 	END_TEXT(metadata->job);
+	END_TEXT(metadata->backend);
 	END_TEXT(metadata->cupti_path);
 	END_TEXT(metadata->cupti_quirks);
 	END_TEXT(metadata->mode_reason);

@@ -73,6 +73,8 @@ static void put_distributed(const struct gt_metadata *metadata, struct gt_json *
 {
 	gt_json_key(json, "distributedInfo");
 	gt_json_char(json, '{');
+	if (*metadata->backend)
+		gt_json_member_cstr(json, "backend", metadata->backend);
 	gt_json_member_i64(json, "rank", metadata->rank);
 	gt_json_member_i64(json, "world_size", metadata->world_size);
 	if (metadata->local_rank >= 0)

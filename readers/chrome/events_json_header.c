@@ -175,6 +175,8 @@ int gt_events_json_header(struct gt_events_json *json, const struct gt_header *h
 		return gt_events_fail(json->events, json->path,
 				      "not a trace of gputrace: its header does not say so",
 				      -EBADMSG);
+	if (header->backend)
+		snprintf(metadata->backend, sizeof(metadata->backend), "%s", header->backend);
 	if (gt_header_int(header, "distributedInfo", "local_rank", &local_rank))
 		metadata->local_rank = (int32_t)local_rank;
 	take_devices(json, header, metadata);

@@ -99,6 +99,7 @@ static const struct metadata_place texts[] = {
 	PLACE(gt_metadata, "hostname", host),
 	PLACE(gt_metadata, "boot", boot),
 	PLACE(gt_metadata, "job", job),
+	PLACE(gt_metadata, "backend", backend),
 	PLACE(gt_metadata, "cupti_path", cupti_path),
 	PLACE(gt_metadata, "mode_reason", mode_reason),
 	PLACE(gt_metadata, "cupti_quirks", cupti_quirks),

@@ -91,6 +91,30 @@ class TestOpenMpi(LauncherTests, RanksTest):
         return []
 
 
+    def test_mpi_is_seen(self):
+        """By readers of Kineto's distributedInfo; also in the other format."""
+        libraries = list(pathlib.Path("/usr/lib").glob("*/libmpi.so.*"))
+        if not libraries:
+            self.skipTest("there is no libmpi")
+        code = f"""
+import ctypes, os
+ctypes.CDLL("{libraries[0]}", ctypes.RTLD_GLOBAL)
+runtime = ctypes.CDLL("libcudart.so.{os.environ.get('GT_TEST_CUDART', '13')}")
+place = ctypes.c_void_p()
+runtime.cudaMalloc(ctypes.byref(place), 4096)
+runtime.cudaMemset(place, 0, 4096)
+runtime.cudaDeviceSynchronize()
+"""
+        for form in "chrome", "perfetto":
+            self.run_it(f"--format={form}", f"--output={form}", *self.start, *self.python(code), env=under_mpi(), text=True)
+        for path in (self.scratch / "perfetto").rglob("*.pftrace"):
+            subprocess.run([str(CLI), "convert", str(path), str(path.with_suffix(".pt.trace.json"))], check=True,
+                           capture_output=True)
+        for form in "chrome", "perfetto":
+            found = [self.load(path)["distributedInfo"] for path in sorted((self.scratch / form).rglob("*.json"))]
+            self.assertEqual(found, [{"backend": "mpi", "rank": r, "world_size": 4, "local_rank": r} for r in range(4)])
+
+
 class TestHydra(LauncherTests, RanksTest):
     """Each rank has a session of its own, and there is no id of the job."""
     start = ("mpiexec.hydra", "-n", "4")

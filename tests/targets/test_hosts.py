@@ -78,7 +78,7 @@ class Hosts(unittest.TestCase):
     def test_a_file_for_each(self):
         """All have one pid, and their spools lay in one folder."""
         self.assertEqual([trace["distributedInfo"] for trace in self.traces],
-                         [{"rank": r, "world_size": RANKS, "local_rank": r % 2} for r in range(RANKS)], self.said)
+                         [{"backend": "nccl", "rank": r, "world_size": RANKS, "local_rank": r % 2} for r in range(RANKS)], self.said)
         metadata = [trace["metadata"] for trace in self.traces]
         self.assertEqual({m["pid"] for m in metadata}, {1})
         self.assertEqual([m["hostname"] for m in metadata], ["n0", "n0", "n1", "n1"])
@@ -91,6 +91,7 @@ class Hosts(unittest.TestCase):
         out, said = self.tool("merge", self.folder + "/out")
         self.assertIn("gputrace merge: clocks of 2 processes related to that of the first by collectives, within", said)
         merged = json.loads(out)
+        self.assertEqual(merged["distributedInfo"], {"backend": "nccl", "rank": 0, "world_size": RANKS})
         one, two = merged["clocks"][2:]
         for clock in one, two:
             self.assertEqual(clock["by"], "collectives")

@@ -3,6 +3,7 @@
  * What stands before and behind the events of a merged file.
  */
 #include <inttypes.h>
+#include <string.h>
 
 #include "transform/job/merging.h"
 
@@ -19,6 +20,27 @@ static int64_t world_of(const struct gt_merge_sources *sources)
 	return world > ranks ? world : ranks;
 }
 
+/* The first that is told; one that JSON would have to escape is none. */
+static const char *backend_of(const struct gt_merge_sources *sources)
+{
+	for (size_t i = 0; i < sources->count; i++) {
+		const char *backend = sources->of[i].backend;
+
+		if (backend && !backend[strspn(backend, "abcdefghijklmnopqrstuvwxyz0123456789_:,")])
+			return backend;
+	}
+	return NULL;
+}
+
+/* Empty, or the member with its comma. */
+static void put_backend(struct gt_merging *m)
+{
+	const char *backend = backend_of(&m->sources);
+
+	if (backend)
+		fprintf(m->out, "\"backend\": \"%s\", ", backend);
+}
+
 void gt_merge_put_head(struct gt_merging *m)
 {
 	const struct gt_merge_sources *sources = &m->sources;
@@ -29,8 +51,9 @@ void gt_merge_put_head(struct gt_merging *m)
 		metadata = sources->of[i].metadata ? sources->of[i].metadata : metadata;
 	fputs("{\n\"schemaVersion\": 1,\n", m->out);
 	gt_merge_devices_put(&m->devices, m->out);
-	fprintf(m->out,
-		"\"distributedInfo\": {\"rank\": %" PRId64 ", \"world_size\": %" PRId64 "},\n",
+	fputs("\"distributedInfo\": {", m->out);
+	put_backend(m);
+	fprintf(m->out, "\"rank\": %" PRId64 ", \"world_size\": %" PRId64 "},\n",
 		sources->processes == 1 ? first->rank : 0, world_of(sources));
 	if (metadata)
 		fprintf(m->out, "\"metadata\": %s,\n", metadata);

@@ -45,6 +45,7 @@ static void take(struct gt_merge_source *source, const char *path, const struct 
 		.is_cut = reading->is_pftrace && !reading->closed,
 		.metadata = copy_of(header, "metadata"),
 		.segment = copy_of(header, "segment"),
+		.backend = header->backend ? strdup(header->backend) : NULL,
 	};
 	gt_header_span(header, "deviceProperties", &source->devices, &source->device_list);
 	gt_clock_source_header(header, &source->clock);
@@ -115,6 +116,7 @@ void gt_merge_sources_fini(struct gt_merge_sources *sources)
 		free(sources->of[i].devices);
 		free(sources->of[i].metadata);
 		free(sources->of[i].segment);
+		free(sources->of[i].backend);
 	}
 	free(sources->of);
 	*sources = (struct gt_merge_sources){0};

@@ -20,6 +20,7 @@ struct gt_merge_source {
 	bool has_base, is_pftrace;
 	bool is_cut;                        /* of a .pftrace: the header tells */
 	char *devices, *metadata, *segment; /* JSON; NULL: it has none */
+	char *backend;                      /* of distributedInfo, or NULL */
 	struct gt_span device_list;         /* in devices */
 	struct gt_clock_source clock;
 };

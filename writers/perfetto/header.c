@@ -203,6 +203,7 @@ static void put_words(struct gt_proto *out, const struct gt_metadata *metadata)
 		{"hostname", metadata->host},
 		{"boot", metadata->boot},
 		{"job", metadata->job},
+		{"backend", metadata->backend},
 		{"run", metadata->run},
 		{"cupti_path", metadata->cupti_path},
 		{"cupti_quirks", metadata->cupti_quirks},
