@@ -60,11 +60,13 @@ static int ending_of(const char *name, size_t *ret_stem)
 	return -1;
 }
 
+/* The manifest is what an unpacked zip of gputrace merge leaves beside the traces. */
 static bool is_trace(const char *name)
 {
 	size_t stem;
 
-	return name[0] != '.' && ending_of(name, &stem) >= 0;
+	return name[0] != '.' && ending_of(name, &stem) >= 0 &&
+	       strcmp(name, "perfetto_manifest.json") != 0;
 }
 
 static int add_traces(struct gt_job *job, const char *folder)

@@ -407,6 +407,14 @@ static int read_array(struct reader *r)
 	return rc < 0 ? rc : 0;
 }
 
+/* What a file is that is no JSON. */
+static const char *what_else(const struct gt_input *in)
+{
+	if (in->size >= 4 && !memcmp(in->data, "PK\x03\x04", 4))
+		return "a zip: unpack it, and give the folder or the traces that were in it";
+	return "not a trace: neither '{' nor '[' begins it";
+}
+
 static int read_document(struct reader *r)
 {
 	int rc = next_byte(r);
@@ -425,8 +433,7 @@ static int read_document(struct reader *r)
 	    (!r->in.data[0] != !r->in.data[1] || (unsigned char)r->in.data[0] >= 0xfe))
 		return complain(r, r->in.data, "not UTF-8, which JSON has to be", -EBADMSG);
 	if (*r->in.data != '{' && *r->in.data != '[')
-		return complain(r, r->in.data, "not a trace: neither '{' nor '[' begins it",
-				-EBADMSG);
+		return complain(r, r->in.data, what_else(&r->in), -EBADMSG);
 	r->reading->form = *r->in.data == '{' ? GT_FORM_OBJECT : GT_FORM_ARRAY;
 	gt_input_consume(&r->in, 1);
 	rc = r->reading->form == GT_FORM_OBJECT ? read_object(r, false) : read_array(r);

@@ -205,6 +205,18 @@ def test_a_file_that_was_cut():
         assert "cut" not in zipped(where)[2], text
 
 
+def test_the_way_back():
+    """No command reads a zip, and each says what to do; the traces in it are as before."""
+    where = written(rank_traces.job(ranks=2, steps=2)[0])
+    path, again = os.path.join(cases.folder(), "all.zip"), cases.folder()
+    cases.run("merge", f"--output={path}", where)
+    _, said = cases.run("stats", path, expect=1)
+    assert said.startswith(f"gputrace: {path}:1: byte 0: a zip: unpack it"), said
+    with zipfile.ZipFile(path) as archive:
+        archive.extractall(again)
+    assert cases.run("stats", again)[0].replace(again, where) == cases.run("stats", where)[0]
+
+
 def test_an_output_that_exists_stays():
     where = written(rank_traces.job(ranks=2, steps=1)[0])
     path = os.path.join(cases.folder(), "all.zip")

@@ -145,6 +145,7 @@ Test(reader, errors_name_line_and_byte)
 		{"{\"traceEvents\": 1}", ":1: byte 16: traceEvents is not an array"},
 		{"{\"a\": 1}", "no traceEvents"},
 		{"hello", "neither '{' nor '['"},
+		{"PK\x03\x04\x14", "a zip: unpack it"},
 		{"[" EVENT " " EVENT "]", "',' or ']' expected"},
 		{"[] x", "more text after"},
 		{"", "the file is empty"},

@@ -20,7 +20,7 @@ static int64_t world_of(const struct gt_merge_sources *sources)
 	return world > ranks ? world : ranks;
 }
 
-/* The first that is told; one that JSON would have to escape is none. */
+/* The first that a trace has; one that JSON would have to escape is none. */
 static const char *backend_of(const struct gt_merge_sources *sources)
 {
 	for (size_t i = 0; i < sources->count; i++) {
