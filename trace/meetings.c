@@ -36,6 +36,28 @@ static uint64_t key_of(const struct gt_model *model, const struct gt_op *op)
 	return gt_hash_pair(key, gt_hash_bytes(name, strlen(name)));
 }
 
+static uint64_t place_of(const struct gt_model *model, const struct gt_op *op)
+{
+	size_t low = 0, high = model->places.count;
+	const char *group;
+
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+
+		if (model->places.at[middle].correlation < op->correlation)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	if (op->comm < GT_COMM_GROUPS || low == model->places.count ||
+	    model->places.at[low].correlation != op->correlation)
+		return 0;
+	if (!model->places.at[low].sequence)
+		return 0;
+	group = gt_model_name(model, model->groups.at[op->comm - GT_COMM_GROUPS]);
+	return gt_hash_pair(gt_hash_bytes(group, strlen(group)), model->places.at[low].sequence);
+}
+
 static bool waits_for_all(const struct gt_model *model, const struct gt_op *op, const void *data)
 {
 	(void)data;
@@ -51,17 +73,34 @@ static int by_key(const void *a, const void *b, void *data)
 	return of_x != of_y ? (of_x > of_y) - (of_x < of_y) : (x > y) - (x < y);
 }
 
-static int sort_by_key(struct gt_meetings *meetings)
+static int by_place(const void *a, const void *b, void *data)
+{
+	const struct gt_meetings *meetings = data;
+	uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
+	uint64_t of_x = meetings->all.at[x].place, of_y = meetings->all.at[y].place;
+
+	return of_x != of_y ? (of_x > of_y) - (of_x < of_y) : (x > y) - (x < y);
+}
+
+/* All indices in that order; NULL: no memory. */
+static uint32_t *sorted(struct gt_meetings *meetings,
+			int (*compare)(const void *a, const void *b, void *data))
 {
 	size_t count = meetings->all.count;
+	uint32_t *order = malloc((count + 1) * sizeof(*order));
 
-	meetings->by_key = malloc((count + 1) * sizeof(*meetings->by_key));
-	if (!meetings->by_key)
-		return -ENOMEM;
-	for (size_t i = 0; i < count; i++)
-		meetings->by_key[i] = (uint32_t)i;
-	qsort_r(meetings->by_key, count, sizeof(*meetings->by_key), by_key, meetings);
-	return 0;
+	for (size_t i = 0; order && i < count; i++)
+		order[i] = (uint32_t)i;
+	if (order)
+		qsort_r(order, count, sizeof(*order), compare, meetings);
+	return order;
+}
+
+static int sort_all(struct gt_meetings *meetings)
+{
+	meetings->by_key = sorted(meetings, by_key);
+	meetings->by_place = sorted(meetings, by_place);
+	return meetings->by_key && meetings->by_place ? 0 : -ENOMEM;
 }
 
 int gt_meetings_take(const struct gt_model *model,
@@ -84,17 +123,19 @@ int gt_meetings_take(const struct gt_model *model,
 		    meeting.start <= -FAR || meeting.end >= FAR)
 			continue;
 		meeting.key = key_of(model, op);
+		meeting.place = place_of(model, op);
 		if (!gt_vec_push(&ret_meetings->all, meeting))
 			return -ENOMEM;
 	}
-	return sort_by_key(ret_meetings);
+	return sort_all(ret_meetings);
 }
 
 void gt_meetings_fini(struct gt_meetings *meetings)
 {
 	gt_vec_free(&meetings->all);
 	free(meetings->by_key);
-	meetings->by_key = NULL;
+	free(meetings->by_place);
+	meetings->by_key = meetings->by_place = NULL;
 }
 
 struct pairing {
@@ -344,6 +385,36 @@ static bool is_more(const struct common *x, const struct common *y)
 	return nx != ny ? nx > ny : nx && *x->a < *y->a;
 }
 
+/* Those of one place with each other: the several kernels of one in their order. */
+static int pair_by_place(struct pairing *p)
+{
+	size_t i = 0, j = 0;
+
+	while (i < p->a->all.count && j < p->b->all.count) {
+		uint32_t a = p->a->by_place[i], b = p->b->by_place[j];
+		uint64_t of_a = p->a->all.at[a].place, of_b = p->b->all.at[b].place;
+
+		if (of_a && of_a == of_b && !add(p, a, b))
+			return -ENOMEM;
+		i += of_a <= of_b;
+		j += of_b <= of_a;
+	}
+	return 0;
+}
+
+/* What has no place, by the clocks of what has one. */
+static int pair_others(struct pairing *p)
+{
+	struct common at = {.a = p->a->by_key, .b = p->b->by_key};
+	struct gt_clock_line line;
+	int rc = gt_meetings_line(p->a, p->b, p->pairs, &line);
+
+	while (!rc && line.used && next_common(p, &at))
+		if (!p->a->all.at[*at.a].place && !p->b->all.at[*at.b].place)
+			rc = pair_nearest(p, &at, &line);
+	return rc;
+}
+
 /* The key that both have most of tells how the others belong together. */
 static int pair_all(struct pairing *p)
 {
@@ -376,7 +447,6 @@ static int pair_all(struct pairing *p)
 		else if (line.used)
 			rc = pair_nearest(p, &at, &line);
 	}
-	sort_pairs(p->pairs);
 	return rc;
 }
 
@@ -394,7 +464,12 @@ int gt_meetings_pair(const struct gt_meetings *a, const struct gt_meetings *b,
 
 	*ret_pairs = (struct gt_met_pairs){0};
 	if (p.points && p.spare)
+		rc = pair_by_place(&p);
+	if (!rc && ret_pairs->all.count)
+		rc = pair_others(&p);
+	else if (!rc)
 		rc = pair_all(&p);
+	sort_pairs(ret_pairs);
 	free(p.points);
 	free(p.spare);
 	return rc;

@@ -16,13 +16,16 @@
 struct gt_meeting {
 	int64_t start, end; /* ns of the trace clock, which counts from 1970 where it has a base */
 	uint64_t key;       /* the same in all members: of kernel, bytes and group */
-	uint32_t op;        /* index in the model's ops */
+	uint64_t place; /* the same in all members and of no other one: of group and place in it;
+			 * 0: not known */
+	uint32_t op;    /* index in the model's ops */
 };
 
 /* Those of one process. */
 struct gt_meetings {
 	GT_VEC(struct gt_meeting) all; /* by start */
 	uint32_t *by_key;              /* indices in all: by key, then start */
+	uint32_t *by_place;            /* indices in all: by place, then start */
 };
 
 /* Takes the collectives of @model for which @is_in says so; NULL: those in which all members wait
@@ -45,8 +48,9 @@ struct gt_met_pairs {
 };
 
 /*
- * Pairs the collectives of @a and @b: the nth of a key with the nth, moved by as many as bring the
- * differences of their ends onto one line, where one of the processes began later or lost some.
+ * Pairs the collectives of @a and @b. Those whose place is known in both: by it. Else the nth of a
+ * key with the nth, moved by as many as bring the differences of their ends onto one line, where
+ * one of the processes began later or lost some.
  * No pairs: they have none in common, or it is not clear which belong together. 0 or -ENOMEM.
  */
 int gt_meetings_pair(const struct gt_meetings *a, const struct gt_meetings *b,

@@ -21,6 +21,7 @@ void gt_model_fini(struct gt_model *model)
 	gt_vec_free(&model->modules);
 	gt_vec_free(&model->mangled);
 	gt_vec_free(&model->groups);
+	gt_vec_free(&model->places);
 	gt_vec_free(&model->notes);
 	gt_vec_free(&model->memory);
 	gt_vec_free(&model->health);

@@ -42,6 +42,12 @@ struct gt_op {               /* on the GPU */
 		       * known, n: in model->groups.at[n - GT_COMM_GROUPS] */
 };
 
+/* Which collective of its communicator a kernel is: run --libraries. */
+struct gt_collective_place {
+	int64_t correlation;
+	uint64_t sequence; /* from 1; 0: not clear */
+};
+
 /* A time for which a stream waited for a function on the host; only with run --sync. */
 struct gt_host_wait {
 	int64_t start, end;
@@ -189,6 +195,8 @@ struct gt_model {
 	GT_VEC(struct gt_model_module) modules;
 	GT_VEC(uint32_t) mangled; /* by name of a kernel: that in its module, or GT_NAME_NONE */
 	GT_VEC(uint32_t) groups;  /* of processes that communicate: names, with their members */
+	uint32_t group_size[UINT8_MAX + 1];        /* members, by index in groups; 0: not known */
+	GT_VEC(struct gt_collective_place) places; /* by correlation, one for each */
 	GT_VEC(struct gt_note) notes;
 	GT_VEC(struct gt_memory_point) memory;
 	GT_VEC(struct gt_health_point) health;  /* as in the file: by time of a reading */

@@ -39,7 +39,7 @@ static const struct gt_column kernel_columns[] = {
 #define COLUMNS(table) (sizeof(table) / sizeof((table)[0]))
 
 enum { TRANSFER }; /* of other[] */
-enum { TAG_BYTES, TAG_RANKS, TAG_WAITED };
+enum { TAG_BYTES, TAG_RANKS, TAG_WAITED, TAG_SIZE };
 
 /* Bytes on the busiest link for each of the message, by n ranks: nccl-tests' PERFORMANCE.md. */
 static double bus_factor(const char *collective, double n)
@@ -59,6 +59,16 @@ static double bus_factor(const char *collective, double n)
 	return 0;
 }
 
+/* Of the communicator; else of the job, 0: not known. */
+static uint32_t size_of_group(const struct gt_model *model, const struct gt_op *op)
+{
+	uint32_t size =
+		op->comm >= GT_COMM_GROUPS ? model->group_size[op->comm - GT_COMM_GROUPS] : 0;
+	int64_t world = model->reading.header.world_size;
+
+	return size ? size : world > 0 && world < UINT32_MAX ? (uint32_t)world : 0;
+}
+
 static int add_round(const struct gt_ranks *ranks, const struct gt_round *round,
 		     struct gt_groups *groups)
 {
@@ -66,12 +76,13 @@ static int add_round(const struct gt_ranks *ranks, const struct gt_round *round,
 	const struct gt_model *model = &ranks->job->models[member->model];
 	const struct gt_op *op = &model->ops.at[member->op];
 	struct gt_group *group;
+	uint32_t size = size_of_group(model, op);
 	char key[320];
 
 	/* size and members behind the name: one row for each */
-	snprintf(key, sizeof(key), "%s\n%" PRId64 "\n%u",
+	snprintf(key, sizeof(key), "%s\n%" PRId64 "\n%u\n%u",
 		 gt_communication_collective(gt_model_name(model, op->name)).name, op->bytes,
-		 round->count);
+		 round->count, size);
 	group = gt_groups_get(groups, key);
 	if (!group || !gt_dist_add(&group->value, round->arrived - round->earliest) ||
 	    !gt_dist_add(&group->other[TRANSFER],
@@ -79,6 +90,7 @@ static int add_round(const struct gt_ranks *ranks, const struct gt_round *round,
 		return -ENOMEM;
 	group->tag[TAG_BYTES] = op->bytes;
 	group->tag[TAG_RANKS] = round->count;
+	group->tag[TAG_SIZE] = size;
 	for (uint32_t i = 0; i < round->count; i++)
 		group->tag[TAG_WAITED] += gt_round_wait(round, &member[i]);
 	return 0;
@@ -108,7 +120,6 @@ static void put_collective(const struct gt_ranks *ranks, const struct gt_groups 
 {
 	struct gt_moments skew = gt_dist_moments(&group->value);
 	struct gt_moments transfer = gt_dist_moments(&group->other[TRANSFER]);
-	int64_t world = ranks->job->models[0].reading.header.world_size;
 	char name[320];
 
 	snprintf(name, sizeof(name), "%s", gt_group_name(groups, group));
@@ -125,7 +136,8 @@ static void put_collective(const struct gt_ranks *ranks, const struct gt_groups 
 	gt_table_number(table, (double)group->tag[TAG_WAITED]);
 	gt_table_number(table, (double)transfer.min);
 	gt_table_number(table, transfer.median);
-	put_rates(group, name, transfer.median, group->tag[TAG_RANKS] == world, table);
+	put_rates(group, name, transfer.median, group->tag[TAG_RANKS] == group->tag[TAG_SIZE],
+		  table);
 }
 
 int gt_ranks_collectives(const struct gt_ranks *ranks, struct gt_table *ret_table)

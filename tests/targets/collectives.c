@@ -6,6 +6,8 @@
  *                                                   the file ID; the host is late in each step
  *   collectives device COUNT                        one process with several devices
  *   collectives errors                              calls that fail
+ *   collectives cost N                              ns of a call of NCCL that launches nothing, and
+ *                                                   of a launch: N thousand of each
  */
 #include <cuda.h>
 #include <nccl.h>
@@ -190,11 +192,46 @@ static int errors(void)
 	return 0;
 }
 
+static double now(void)
+{
+	struct timespec time;
+
+	clock_gettime(CLOCK_MONOTONIC, &time);
+	return (double)time.tv_sec * 1e9 + (double)time.tv_nsec;
+}
+
+static int cost(int thousands)
+{
+	CUfunction compute = use_device(0);
+	double calls = 0, launches = 0, before;
+	ncclComm_t comm;
+
+	SHOW(ncclCommInitAll(&comm, 1, NULL));
+	for (int i = 0; i < thousands; i++) {
+		ncclGroupStart();
+		before = now();
+		for (int j = 0; j < 1000; j++)
+			ncclAllReduce(NULL, NULL, COUNT, ncclFloat, ncclSum, comm, NULL);
+		calls += now() - before;
+		ncclGroupSimulateEnd(NULL);
+		before = now();
+		for (int j = 0; j < 1000; j++)
+			cuLaunchKernel(compute, 1, 1, 1, 32, 1, 1, 0, NULL, NULL, NULL);
+		launches += now() - before;
+		nap(20000000);
+	}
+	printf("%.0f ns a call of NCCL, %.0f ns a launch\n", calls / thousands / 1000,
+	       launches / thousands / 1000);
+	return 0;
+}
+
 int main(int argc, char **argv)
 {
 	if (argc == 7 && !strcmp(argv[1], "train"))
 		return train(argv + 2);
 	if (argc == 3 && !strcmp(argv[1], "device"))
 		return device(atoi(argv[2]));
+	if (argc == 3 && !strcmp(argv[1], "cost"))
+		return cost(atoi(argv[2]));
 	return argc == 2 && !strcmp(argv[1], "errors") ? errors() : 2;
 }

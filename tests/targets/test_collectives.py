@@ -8,6 +8,7 @@ import csv
 import glob
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -204,6 +205,51 @@ class Collectives(unittest.TestCase):
         trace = trace_file.Trace(trace_file.find(self.folder)[0])
         self.assertEqual(self.calls(trace), [])
         self.assertEqual([e["args"].get("Group size") for e in trace.gpu], [None])
+
+    def ranks_tables(self):
+        code, out, err = tool("ranks", "--format=json", self.folder + "/out")
+        self.assertEqual(code, 0, out + err)
+        return json.loads(out), err
+
+    def test_by_sequence(self):
+        """A rank that lost all but two of its collectives, too few to find their places by their times."""
+        for form in ("perfetto", "chrome"):
+            with self.subTest(form):
+                shutil.rmtree(self.folder + "/out", ignore_errors=True)
+                for file in glob.glob(self.folder + "/*id"):
+                    os.remove(file)
+                path = self.train()[1]
+                with open(path, encoding="utf-8") as file:
+                    lines = file.readlines()
+                with open(path, "w", encoding="utf-8") as file:
+                    file.writelines(line for line in lines if '"kernel"' not in line or "ncclDev" not in line or
+                                    f'"Group size": {RANKS},' in line and ('"Seq": 9' in line or '"Seq": 4' in line))
+                if form == "perfetto":
+                    self.assertEqual(tool("convert", path, self.folder + "/one.pftrace")[0], 0)
+                    os.rename(self.folder + "/one.pftrace", path.replace(".pt.trace.json", ".pftrace"))
+                    os.remove(path)
+                tables, _ = self.ranks_tables()
+                rows = {row["Rank"]: row["Collectives"] for row in tables["rank_late"]}
+                self.assertEqual(rows["rank 1"], 2, rows)
+        for path in glob.glob(self.folder + "/out/**/*.json", recursive=True):  # and it is their numbers that tell
+            with open(path, encoding="utf-8") as file:
+                text = file.read()
+            with open(path, "w", encoding="utf-8") as file:
+                file.write(re.sub(r', "Seq": \d+', "", text))
+        self.assertNotIn("rank 1", {row["Rank"] for row in self.ranks_tables()[0]["rank_late"]})
+
+    def test_bandwidth(self):
+        """By nccl-tests' formulas, of the communicator's members: also of a part of the ranks."""
+        self.train()
+        rows = {(row["Collective"], row["Ranks"]): row for row in self.ranks_tables()[0]["rank_collectives"]}
+        for key, size, factor in ((("AllReduce", RANKS), 4 * COUNT, 2 * (RANKS - 1) / RANKS),
+                                  (("AllGather", RANKS), 2 * COUNT, (RANKS - 1) / RANKS),
+                                  (("Broadcast", RANKS // 2), 800, 1)):
+            row = rows[key]
+            rate = size / row["Med Transfer (ns)"]
+            off = 0.001 + rate / row["Med Transfer (ns)"]  # printed in whole ns
+            self.assertAlmostEqual(row["Algorithm GB/s"], rate, delta=off, msg=row)
+            self.assertAlmostEqual(row["Bus GB/s"], rate * factor, delta=off, msg=row)
 
     def late_rank(self, **how):
         self.train(**how)

@@ -344,6 +344,7 @@ int gt_build_finish(struct gt_builder *b)
 	sort(model->samples.at, model->samples.count, sizeof(*model->samples.at),
 	     by_thread_and_time);
 	sort(model->waits.at, model->waits.count, sizeof(*model->waits.at), by_stream);
+	gt_build_places(model);
 	index_waits(model);
 	index_calls(model);
 	nest_calls(model);

@@ -131,6 +131,15 @@ int64_t gt_build_message(const struct gt_trace_event *record);
 /* The comm of a collective's kernel: its group by name and members, as names repeat between jobs'
  * dimensions. */
 uint8_t gt_build_group(struct gt_model *model, const struct gt_trace_event *record);
-uint8_t gt_build_group_of(struct gt_model *model, const char *name, const char *ranks);
+uint8_t gt_build_group_of(struct gt_model *model, const char *name, const char *ranks,
+			  int64_t size);
+
+/* The place of a kernel among the collectives of its communicator, which gputrace numbers:
+ * PyTorch's Seq counts sends as well. 0 or -ENOMEM. */
+int gt_build_place(struct gt_model *model, int64_t correlation, uint64_t sequence);
+int gt_build_place_of(struct gt_model *model, const struct gt_trace_event *record);
+
+/* Sorts them; one for each launch, and none where it is said to have several. */
+void gt_build_places(struct gt_model *model);
 
 #endif

@@ -2,7 +2,9 @@
  *
  * What the arguments of a collective's kernel tell. See model_build.h.
  */
+#include <errno.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "trace/load/model_build.h"
@@ -63,10 +65,11 @@ uint8_t gt_build_group(struct gt_model *model, const struct gt_trace_event *reco
 		 name.text);
 	snprintf(ranks_text, sizeof(ranks_text), "%.*s", (int)(ranks.len < 1024 ? ranks.len : 1024),
 		 ranks.text);
-	return gt_build_group_of(model, name_text, ranks_text);
+	return gt_build_group_of(model, name_text, ranks_text,
+				 gt_record_int(record, GT_ARG_COLLECTIVE_SIZE, 0));
 }
 
-uint8_t gt_build_group_of(struct gt_model *model, const char *name, const char *ranks)
+uint8_t gt_build_group_of(struct gt_model *model, const char *name, const char *ranks, int64_t size)
 {
 	char text[2048];
 	int n = snprintf(text, sizeof(text), "%s %s", name, ranks);
@@ -78,5 +81,57 @@ uint8_t gt_build_group_of(struct gt_model *model, const char *name, const char *
 	if (group == GT_NAME_NONE || model->groups.count > UINT8_MAX - GT_COMM_GROUPS ||
 	    !gt_vec_push(&model->groups, group))
 		return 1;
+	model->group_size[model->groups.count - 1] =
+		size > 0 && size <= UINT32_MAX ? (uint32_t)size : 0;
 	return (uint8_t)(model->groups.count - 1 + GT_COMM_GROUPS);
+}
+
+int gt_build_place(struct gt_model *model, int64_t correlation, uint64_t sequence)
+{
+	struct gt_collective_place place = {correlation, sequence};
+
+	if (correlation < 0 || !sequence)
+		return 0;
+	return gt_vec_push(&model->places, place) ? 0 : -ENOMEM;
+}
+
+int gt_build_place_of(struct gt_model *model, const struct gt_trace_event *record)
+{
+	const struct gt_span *group = &record->arg[GT_ARG_COLLECTIVE_GROUP];
+	int64_t sequence = gt_record_int(record, GT_ARG_COLLECTIVE_PLACE, 0);
+	struct gt_library_call call = {0};
+
+	if (sequence <= 0 || !gt_record_has(record, GT_ARG_COLLECTIVE_GROUP))
+		return 0;
+	gt_library_set_text(&call, GT_LIBRARY_GROUP, group->text, group->len);
+	if (!call.communicator)
+		return 0;
+	return gt_build_place(model, gt_record_int(record, GT_ARG_CORRELATION, -1),
+			      (uint64_t)sequence);
+}
+
+static int by_correlation(const void *a, const void *b)
+{
+	const struct gt_collective_place *x = a, *y = b;
+
+	if (x->correlation != y->correlation)
+		return x->correlation < y->correlation ? -1 : 1;
+	return (x->sequence > y->sequence) - (x->sequence < y->sequence);
+}
+
+void gt_build_places(struct gt_model *model)
+{
+	struct gt_collective_place *at = model->places.at;
+	size_t kept = 0;
+
+	if (!model->places.count)
+		return;
+	qsort(at, model->places.count, sizeof(*at), by_correlation);
+	for (size_t i = 1; i < model->places.count; i++) {
+		if (at[i].correlation != at[kept].correlation)
+			at[++kept] = at[i];
+		else if (at[i].sequence != at[kept].sequence)
+			at[kept].sequence = 0;
+	}
+	model->places.count = kept + 1;
 }

@@ -264,7 +264,7 @@ static void take_collective(struct gt_model *model, const struct gt_library_call
 	if (gt_library_bytes(call) <= GT_BUILD_LARGEST_COPY)
 		op->bytes = (int64_t)gt_library_bytes(call);
 	snprintf(text, sizeof(text), "0x%016" PRIx64, call->communicator);
-	op->comm = call->communicator ? gt_build_group_of(model, text, "") : 1;
+	op->comm = call->communicator ? gt_build_group_of(model, text, "", call->ranks) : 1;
 }
 
 static int take_op(struct model_events *e, const struct gt_event *event,
@@ -296,6 +296,10 @@ static int take_op(struct model_events *e, const struct gt_event *event,
 		take_collective(model, &event->kernel.library, &op);
 	if (event->kind == GT_EVENT_KERNEL && event->kernel.mangled &&
 	    gt_build_mangled(model, op.name, name_of(e, event->kernel.mangled)))
+		return -ENOMEM;
+	if (event->kind == GT_EVENT_KERNEL && event->kernel.library.communicator &&
+	    gt_build_place(model, event->correlation ? (int64_t)event->correlation : -1,
+			   event->kernel.library.sequence))
 		return -ENOMEM;
 	gt_build_extent(model, op.start, op.dur);
 	return gt_vec_push(&model->ops, op) ? 0 : -ENOMEM;

@@ -226,6 +226,8 @@ static int take_op(struct gt_builder *b, const struct gt_trace_event *record, en
 	if (gt_record_has(record, GT_ARG_MANGLED) &&
 	    gt_build_mangled(model, op.name, text_of(b, &record->arg[GT_ARG_MANGLED])))
 		return -ENOMEM;
+	if (op.comm && gt_build_place_of(model, record))
+		return -ENOMEM;
 	return gt_vec_push(&model->ops, op) ? 0 : -ENOMEM;
 }
 
