@@ -109,7 +109,7 @@ class TestBundle(unittest.TestCase):
         NVIDIA's driver for more than the simulated one has: it gives place, too."""
         cls.device = cls.root / "usr/lib/x86_64-linux-gnu"
         cls.device.mkdir(parents=True, exist_ok=True)
-        for name in ("libcuda.so.1", "libcupti.so.13"):
+        for name in ("libcuda.so.1", "libcupti.so.13", "libnvidia-ml.so.1"):
             shutil.copy(SIMULATED / name, cls.device / name)
         shutil.copy(SIMULATED / "libcudart.so.13", cls.bundle / "build/tests/gpu/libcudart.so.13")
         for path in cls.bundle.rglob("*"):  # as some ways to carry it leave them

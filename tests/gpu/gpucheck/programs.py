@@ -100,6 +100,9 @@ def sensors(session, program):
     if bad:
         return bad
     run = session.traced(program, "--nvml=20", *counting(session))
+    said = run.traces[0].metadata.get("nvml", "") if run.traces else ""
+    if "cannot open shared object file" in said:
+        return result(judge.SKIPPED, said)
     more = {"sensors": run.traces[0].sensors} if run.traces else {}
     return judged(run, run.report, sensor_faults) | more
 
