@@ -218,7 +218,9 @@ static uint64_t next_change(const struct gt_window *window)
 
 bool gt_window_repeats(const struct gt_window *window, const struct gt_metadata *metadata)
 {
-	return !window->most || metadata->window_number < window->most;
+	uint32_t number = metadata->window_number ? metadata->window_number : 1; /* one alone: 0 */
+
+	return !window->most || number < window->most;
 }
 
 enum gt_window_step gt_window_step(const struct gt_window *window, uint64_t now)

@@ -215,6 +215,16 @@ class Windows(Base):
                 for trace in traces:
                     self.assertEqual(trace.ledger["launches_seen"], len(trace.gpu))
 
+    def test_stop(self):
+        """The ranges behind the first one are not recorded: one file, without a number."""
+        steps = f"Start work=7 Stop work=2 {LATER} Start work=2 Stop {LATER} Start work=2 Stop {LATER}"
+        for end in ("stop", "repeat:1"):
+            with self.subTest(end=end):
+                path, = self.run_both(API, steps, "GPUTRACE_CAPTURE_RANGE_END=" + end)
+                trace = self.read(path)
+                self.check(trace, 0, 7)
+                self.assertNotIn("window 1", trace.root["metadata"]["window"])
+
     def test_repeat_at_most(self):
         steps = "Start work=3 Stop work=2 Start work=4 Stop work=6 Start work=1 Stop work=2"
         self.check_windows(API, steps, [(0, 3), (5, 4)], "GPUTRACE_CAPTURE_RANGE_END=repeat:2")
