@@ -246,8 +246,11 @@ static struct gt_ledger make_claim(const struct gt_output *output, const struct 
 
 void gt_segments_rest(const struct gt_segments *segments, struct gt_ledger *ledger)
 {
+	/* what only the end of a window counts is 0 in the ledger of a file that is full */
 	for (int i = 0; i < GT_LEDGER_COUNT_; i++)
-		ledger->count[i] -= segments->claimed.count[i];
+		ledger->count[i] = ledger->count[i] > segments->claimed.count[i]
+					   ? ledger->count[i] - segments->claimed.count[i]
+					   : 0;
 }
 
 /* Each file says what it was so far, or is now. */

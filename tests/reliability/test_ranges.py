@@ -237,6 +237,17 @@ class Windows(Base):
             self.assertEqual(trace.ledger["calls_after_exit"], 0)
             self.assertGreater(trace.ledger["calls_passed"], 15)
 
+    def test_windows_of_several_files(self):
+        """--max-size: the books of each file balance by themselves, also behind the first window."""
+        paths = self.run_both("nvtx:step", "push=step work=800 pop work=5 push=step work=800 pop work=5", REPEAT,
+                              "GPUTRACE_MAX_SIZE=1M", "GPUTRACE_KEEP=0")
+        self.assertGreater(len(paths), 5)
+        ledgers = [self.read(path, strict=False).ledger for path in paths]
+        self.assertEqual(sum(ledger["kernels_written"] + ledger["memcpys_written"] + ledger["memsets_written"]
+                             for ledger in ledgers), 2 * 3 * 800)
+        for key in ledgers[0]:
+            self.assertLess(max(ledger[key] for ledger in ledgers), 1 << 62, key)
+
     def test_many(self):
         """One after the other, with nothing between."""
         self.check_windows("nvtx:step", "push=step work=2 pop " * 30, [(2 * i, 2) for i in range(30)], REPEAT)
