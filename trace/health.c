@@ -11,6 +11,7 @@ static void add_value(struct gt_health_span *span, int64_t ts, double value, int
 {
 	if (!span->count++) {
 		span->first = span->min = span->max = value;
+		span->first_at = ts;
 	} else if (ts > *at) {
 		*sum += span->last * (double)(ts - *at);
 		span->ns += ts - *at;
@@ -44,6 +45,7 @@ struct gt_health_span gt_health_over_time(const struct gt_model *model, uint16_t
 		if (point->device == device && point->reading == reading)
 			add_value(&span, point->ts, point->value, &at, &sum);
 	}
+	span.last_at = at;
 	if (span.count)
 		add_value(&span, gt_health_end(model, device), span.last, &at, &sum);
 	span.mean = span.ns ? sum / (double)span.ns : span.last;

@@ -16,6 +16,7 @@ struct gt_health_span {
 	double mean;    /* over that time; of one value that one */
 	double min, max;
 	double first, last;
+	int64_t first_at, last_at; /* when those were read */
 };
 
 /* The values of one reading of a GPU. */

@@ -140,7 +140,7 @@ static void let_end(struct energy_sum *sum, int64_t t)
 static int share_out(struct energy_sum *sum, int64_t ns)
 {
 	size_t count = sum->running.count;
-	int rc = count ? 0 : add_time(sum, 0, (double)ns);
+	int rc = count || sum->filter->terms.count ? 0 : add_time(sum, 0, (double)ns);
 
 	for (size_t i = 0; !rc && i < count; i++) {
 		size_t row = sum->running.at[i].row;

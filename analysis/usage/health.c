@@ -45,10 +45,10 @@ static void put_device(struct gt_table *table, const struct gt_model *model, uin
 	}
 	joules = energy->last - energy->first;
 	gt_table_number(table, (double)ns / 1e9);
-	put_number(table, energy->ns || power->ns,
-		   energy->ns ? joules : power->mean * (double)power->ns / 1e9);
-	put_number(table, energy->ns || power->count,
-		   energy->ns ? joules * 1e9 / (double)energy->ns : power->mean);
+	ns = energy->last_at - energy->first_at;
+	put_number(table, ns > 0 || power->ns,
+		   ns > 0 ? joules : power->mean * (double)power->ns / 1e9);
+	put_number(table, ns > 0 || power->count, ns > 0 ? joules * 1e9 / (double)ns : power->mean);
 	put_number(table, power->count, power->max);
 	put_number(table, clock->count, clock->mean);
 	put_number(table, clock->count, clock->min);

@@ -52,6 +52,9 @@ void gt_nvml_watch(uint32_t device, const char *uuid);
  * for calls that do not return, too. Drain thread. */
 void gt_nvml_set_active(bool active);
 
+/* A call of NVML has lasted for more than a second. Any thread. */
+bool gt_nvml_is_stuck(void);
+
 /* The next value in the order of reading. False: none. Drain thread. */
 bool gt_nvml_take(struct gt_nvml_sample *ret_sample);
 

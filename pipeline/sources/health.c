@@ -149,6 +149,21 @@ static void put_news(const struct gt_health *health, const struct gt_nvml_sample
 	}
 }
 
+/* A call that does not return, and when it does. */
+static void tell_stuck(struct gt_health *health)
+{
+	bool stuck = gt_nvml_is_stuck();
+
+	if (stuck == health->told_stuck)
+		return;
+	health->told_stuck = stuck;
+	if (stuck)
+		put_note(health, "capture gap",
+			 "power and clocks are no longer read: a call of NVML does not return");
+	else
+		put_note(health, "capture resumed", "NVML answers again");
+}
+
 static uint64_t drain(void *part)
 {
 	struct gt_health *health = part;
@@ -161,6 +176,8 @@ static uint64_t drain(void *part)
 	tell_state(health);
 	watch_devices(health);
 	gt_nvml_set_active(records);
+	if (records)
+		tell_stuck(health);
 	for (; gt_nvml_take(&sample); taken++) {
 		if (!records)
 			continue;

@@ -24,6 +24,7 @@ struct gt_health {
 	struct gt_metadata *metadata;
 	bool has_thread;
 	bool told;           /* metadata.nvml is final */
+	bool told_stuck;     /* a note says that NVML does not answer */
 	uint32_t generation; /* of the metadata whose devices are watched */
 };
 

@@ -114,6 +114,8 @@ def filter_shares_with_what_it_leaves_out():
     events = [generate.kernel("a", 1000, 100, 1), generate.kernel("b", 1000, 100, 2),
               counter("energy", "J", 1000, 10), counter("energy", "J", 1100, 12)]
     path = cases.write(generate.trace(events))
+    events.append(counter("energy", "J", 1200, 13))  # idle: not what the filter asks for
+    path = cases.write(generate.trace(events))
     (row,) = cases.tables("stats", "--energy", "--filter=kernel=a", path)["gpu_energy_sum"]
     assert row["Name"] == "a", row
     near(row["Energy (J)"], 1)
@@ -148,12 +150,13 @@ def health():
         events += [counter("clocks", "SM MHz", ts, clock), counter("throttled", "power limit", ts, limit)]
     events += [counter("throttled", "temperature", 1000, 0), counter("temperature", "C", 1100, 77),
                counter("energy", "J", 1000, 5), counter("energy", "J", 2000, 5.5), counter("power", "W", 1000, 700),
+               counter("utilization", "GPU %", 2400, 50),
                counter("ECC errors", "uncorrected", 1000, 3), counter("ECC errors", "uncorrected", 1900, 5)]
     (row,) = cases.tables("stats", "--report=gpu_health_sum", cases.write(generate.trace(events)))["gpu_health_sum"]
     near(row["Energy (J)"], 0.5)
     near(row["Avg Power (W)"], 500)
-    near(row["Avg SM Clock (MHz)"], (1980 * 750 + 1500 * 250) / 1000)
-    assert row["Throttled"] == "power limit 25 %", row
+    near(row["Avg SM Clock (MHz)"], (1980 * 1150 + 1500 * 250) / 1400)
+    assert row["Throttled"] == "power limit 18 %", row
     assert row["Uncorrected ECC Errors"] == 2 and row["Max Temperature (C)"] == 77, row
     assert row["Corrected ECC Errors"] is None, row
 

@@ -30,7 +30,7 @@ def tool(*words, expect=0):
 
 
 class Health(unittest.TestCase):
-    bare = []
+    bare = {}
 
     def setUp(self):
         folder = tempfile.TemporaryDirectory()
@@ -38,7 +38,7 @@ class Health(unittest.TestCase):
         self.folder = folder.name
         self.stderr = ""
 
-    def run_program(self, *options, script="", fault="", devices=1):
+    def run_program(self, *options, script="", fault="", devices=1, steps=STEPS):
         """The path of the trace. The program's output and status are those without the tracer."""
         path = os.path.join(self.folder, "script")
         with open(path, "w", encoding="ascii") as file:
@@ -46,15 +46,15 @@ class Health(unittest.TestCase):
         simulated = [os.path.join(SOURCE, "scripts", "simcuda"), "--build=" + BUILD, f"--devices={devices}"]
         environment = dict(os.environ, GPUTRACE_BUILD=BUILD, SIMNVML_SCRIPT=path, SIMNVML_FAULT=fault,
                            **preloading.PATIENT)
-        if not self.bare:  # the same for all tests
-            bare = subprocess.run([*simulated, PROGRAM, *STEPS], env=dict(environment, **preloading.without_tracer()),
+        if steps not in self.bare:  # the same for all tests
+            bare = subprocess.run([*simulated, PROGRAM, *steps], env=dict(environment, **preloading.without_tracer()),
                                   capture_output=True, text=True, timeout=120, check=False)
-            self.bare.append((bare.returncode, bare.stdout))
+            self.bare[steps] = bare.returncode, bare.stdout
         out = os.path.join(self.folder, "out")
         traced = subprocess.run([*simulated, os.path.join(SOURCE, "scripts", "gputrace"), "run", "--symbolize=off", *options,
-                                 "--output=" + out, "--", PROGRAM, *STEPS],
+                                 "--output=" + out, "--", PROGRAM, *steps],
                                 env=environment, capture_output=True, text=True, timeout=240, check=False)
-        self.assertEqual((traced.returncode, traced.stdout), self.bare[0], traced.stderr)
+        self.assertEqual((traced.returncode, traced.stdout), self.bare[steps], traced.stderr)
         self.stderr = traced.stderr
         path, = (os.path.join(out, name) for name in os.listdir(out) if not name.startswith("."))
         tool("verify", path)
@@ -167,10 +167,12 @@ class Health(unittest.TestCase):
 
     def test_hangs(self):
         """A call that never returns keeps back what comes behind it, and nobody else."""
-        trace, found = self.values(self.run_program("--nvml=50", fault="hang=200"))
+        trace, found = self.values(self.run_program("--nvml=50", fault="hang=200", steps=("90", "10000", "10000")))
         self.assertIn((0, "power", "W"), found)
         self.assertGreaterEqual(sum(event.get("cat", "").startswith("gpu_mem") for event in trace.events), int(STEPS[0]))
         self.assertEqual(trace.ledger["launches_without_record"], 0)
+        self.assertEqual(self.notes(trace)["capture gap"],
+                         "power and clocks are no longer read: a call of NVML does not return")
 
     def test_off(self):
         trace, found = self.values(self.run_program())
