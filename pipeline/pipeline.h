@@ -11,6 +11,7 @@
 #ifndef GT_PIPELINE_PIPELINE_H
 #define GT_PIPELINE_PIPELINE_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "core/budget.h"
@@ -53,6 +54,8 @@ struct gt_pipeline {
 	struct gt_ledger ledger;
 	struct gt_stores stores;
 	struct gt_window window;
+	struct gt_config shown; /* as the trace that is being written has it, after a set */
+	bool has_shown;
 	/* output */
 	struct gt_spooling spooling;
 	struct gt_filters filters; /* .asked is given */

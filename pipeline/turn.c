@@ -172,12 +172,23 @@ static uint64_t flush_period(const struct gt_pipeline *p)
 	return (is_limited && chosen > HW_TRACE_MS ? HW_TRACE_MS : chosen) * MS_NS;
 }
 
+/* What was set for the next trace. */
+static void show_options(struct gt_pipeline *p)
+{
+	if (!p->has_shown)
+		return;
+	p->shown = p->config;
+	gt_config_describe(&p->config, p->metadata.options, sizeof(p->metadata.options));
+	p->metadata.generation++;
+}
+
 void gt_turn_window_begun(struct gt_pipeline *p, uint64_t now)
 {
 	gt_spooling_range_ended(&p->spooling, 0);
 	if (p->window.is_attached)
 		gt_output_move(&p->output, gt_attached_option(gt_options[GT_CONFIG_OUTPUT].env));
 	begin_filters(p);
+	show_options(p);
 	gt_window_begun(&p->window, now, &p->clock, &p->metadata);
 	p->next_flush = now + flush_period(p);
 	gt_outlet_open(&p->outlet);      /* also for nothing: it was asked for */

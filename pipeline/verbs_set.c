@@ -162,10 +162,15 @@ static const struct setting *find_setting(enum gt_option_id option, struct gt_re
 	return NULL;
 }
 
-/* The header and, where one is being written, the trace itself have it. */
-static void record_change(struct gt_pipeline *p, const char *text)
+/* The header and, where one is being written, the trace itself have it; the header of a trace that
+ * is open has what the next one will get in that. */
+static void record_change(struct gt_pipeline *p, const struct setting *setting, const char *text)
 {
-	gt_config_describe(&p->config, p->metadata.options, sizeof(p->metadata.options));
+	bool is_later = setting->is_next && !gt_window_waits(&p->window) && !p->outlet.recorder;
+
+	if (!is_later)
+		p->shown.value[setting->option] = p->config.value[setting->option];
+	gt_config_describe(&p->shown, p->metadata.options, sizeof(p->metadata.options));
 	p->metadata.generation++;
 	if (gt_output_is_open(&p->output) || p->outlet.recorder)
 		gt_outlet_note(&p->outlet, &(struct gt_note_event){.name = "option changed",
@@ -213,10 +218,13 @@ int gt_verb_set(struct gt_pipeline *p, const struct gt_verb_call *call)
 		return -ENOMEM;
 	}
 	text = kept->text;
+	if (!p->has_shown)
+		p->shown = p->config;
+	p->has_shown = true;
 	error = set(p, setting, text + length + 1, call->reply);
 	if (error)
 		return error;
-	record_change(p, text);
+	record_change(p, setting, text);
 	gt_reply_say(call->reply, "%s%s", text, setting->is_next ? " from the next trace on" : "");
 	return 0;
 }

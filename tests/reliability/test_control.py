@@ -522,6 +522,7 @@ class Windows(Base):
         self.assertTrue(any("stack" in call["args"] for call in before))
         self.assertFalse(any("stack" in call["args"] for call in after if call["dur"] < 1000))
         self.assertTrue(any("stack" in call["args"] for call in second.calls))
+        self.assertNotIn("details=few", first.root["metadata"]["options"])  # it had its flows until the end
         self.assertIn("details=few", second.root["metadata"]["options"])
 
     def test_set_filters(self):

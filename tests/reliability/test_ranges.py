@@ -238,7 +238,7 @@ class Windows(Base):
             self.assertGreater(trace.ledger["calls_passed"], 15)
 
     def test_windows_of_several_files(self):
-        """--max-size: the books of each file balance by themselves, also behind the first window."""
+        """--max-size: the ledger of each file balances by itself, also behind the first window."""
         paths = self.run_both("nvtx:step", "push=step work=800 pop work=5 push=step work=800 pop work=5", REPEAT,
                               "GPUTRACE_MAX_SIZE=1M", "GPUTRACE_KEEP=0")
         self.assertGreater(len(paths), 5)
