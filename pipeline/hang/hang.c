@@ -22,6 +22,11 @@
 #define PATH_BYTES   1024
 #define REPORT_BYTES (64u << 10)
 
+static bool is_outside(const struct gt_metadata *metadata)
+{
+	return metadata->window_begin == UINT64_MAX || metadata->window_end;
+}
+
 struct gt_hang_report *gt_hang_collect(struct gt_hang *hang, uint64_t now, bool is_asked)
 {
 	static struct gt_hang_report report;
@@ -35,6 +40,7 @@ struct gt_hang_report *gt_hang_collect(struct gt_hang *hang, uint64_t now, bool 
 	report.is_asked = is_asked;
 	report.flushing = hang->flushing(now);
 	report.has_cupti = *hang->calls->join->has_cupti;
+	report.is_outside = is_outside(hang->output->metadata);
 	gt_call_stacks_refresh(hang->calls->stacks);
 	gt_hang_find_streams(&report);
 	gt_hang_find_threads(&report);
@@ -61,7 +67,8 @@ void gt_hang_print(struct gt_hang *hang, uint64_t now, bool as_json, size_t most
 	}
 }
 
-/* Beside the trace, under its name; a trace in a pipe has none. False: there is no place. */
+/* Beside the trace, under its name; a trace in a pipe has none. Where none is open, as outside of a
+ * window and with --flight-recorder, under the name of the process. False: there is no place. */
 static bool name_file(const struct gt_hang *hang, char *ret_folder, char *ret_name)
 {
 	const struct gt_sink *sink = hang->output->sink;
@@ -69,6 +76,8 @@ static bool name_file(const struct gt_hang *hang, char *ret_folder, char *ret_na
 	const char *slash = strrchr(path, '/');
 	const char *end = slash ? strstr(slash, ".pt.trace.json") : NULL;
 
+	if (!sink)
+		return gt_output_beside(hang->output, ret_folder, ret_name, PATH_BYTES);
 	if (!slash || !gt_sink_can_patch(sink))
 		return false;
 	if (!end)
@@ -153,9 +162,11 @@ static void report_stall(struct gt_hang *hang, uint64_t now)
 	struct gt_hang_report *report;
 	char path[PATH_BYTES], idle[32];
 
-	gt_outlet_open(hang->calls->join->outlet); /* its first launch may be the one that hangs */
+	if (!is_outside(hang->output->metadata))
+		gt_outlet_open(hang->calls->join->outlet); /* the first launch may hang */
 	report = gt_hang_collect(hang, now, false);
-	write_note(hang, report);
+	if (!report->is_outside)
+		write_note(hang, report);
 	write_files(hang, report, path);
 	gt_hang_age_text(report->idle, idle, sizeof(idle));
 	gt_log_say("no progress for %s%s%s%s: %s", idle, *path ? " (see " : "", path,
@@ -164,6 +175,8 @@ static void report_stall(struct gt_hang *hang, uint64_t now)
 
 static void report_end(struct gt_hang *hang, uint64_t stalled_ns)
 {
+	if (is_outside(hang->output->metadata))
+		return;
 	gt_outlet_note(hang->calls->join->outlet,
 		       &(struct gt_note_event){.name = "stall ended",
 					       .what = "there is progress again",

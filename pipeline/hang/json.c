@@ -49,7 +49,7 @@ static void put_process(const struct gt_hang_report *report, struct gt_json *out
 	if (report->guilty)
 		gt_json_member_u64(out, "thread", report->guilty->tid);
 	gt_json_key(out, "gpu_work_is_recorded");
-	gt_json_bool(out, report->has_cupti);
+	gt_json_bool(out, report->has_cupti && !report->is_outside);
 	if (report->flushing)
 		put_seconds(out, "seconds_in_flush", report->flushing);
 }

@@ -89,7 +89,8 @@ struct gt_hang_report {
 	uint64_t idle;      /* ns without progress */
 	uint64_t flushing;  /* ns since CUPTI's flush began that has not returned; 0: none */
 	bool is_asked;      /* from outside: perhaps nothing hangs */
-	bool has_cupti;     /* else GPU work is not known */
+	bool is_outside;    /* of the window that is recorded */
+	bool has_cupti;     /* false, or is_outside: GPU work is not known */
 	uint32_t stream_count, thread_count;
 	uint32_t streams_more, threads_more; /* that there was no room for */
 	uint64_t operations;                 /* in flight */

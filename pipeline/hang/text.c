@@ -88,6 +88,9 @@ static void put_streams(const struct gt_hang_report *report, struct gt_json *out
 	if (!report->has_cupti)
 		say(out,
 		    "\nGPU work is not recorded (hooks only): what is in flight is not known\n");
+	else if (report->is_outside)
+		say(out, "\nGPU work is not recorded now (outside of the window): what is in "
+			 "flight is not known\n");
 	else if (!report->stream_count)
 		say(out, "\nnothing is in flight on the GPU\n");
 	for (uint32_t i = 0; i < report->stream_count; i++) {

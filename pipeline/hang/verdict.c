@@ -161,8 +161,9 @@ static void judge_call(struct gt_hang_report *report)
 	add_who(text, thread);
 	add_age(text, " has been in it for ", thread->call_age, "");
 	add_place(text, thread->call_stack ? thread->call_stack : thread->stack);
-	add(text, report->has_cupti ? "; nothing is in flight on the GPU"
-				    : "; GPU work is not recorded (hooks only)");
+	add(text, !report->has_cupti   ? "; GPU work is not recorded (hooks only)"
+		  : report->is_outside ? "; GPU work is not recorded now (outside of the window)"
+				       : "; nothing is in flight on the GPU");
 	if (report->host.name && thread->call_waits)
 		add_host(report, "; ", ", has perhaps not returned");
 }

@@ -160,6 +160,20 @@ static void name_file(const struct gt_output *output, const char *worker, char *
 		gt_text_format(ret_name, size, "%s.%lu", worker, (unsigned long)(time / 1000000u));
 }
 
+bool gt_output_beside(const struct gt_output *output, char *ret_folder, char *ret_name, size_t size)
+{
+	char worker[160];
+
+	if (output->folder_error ||
+	    !strcmp(gt_config_text(output->config, GT_CONFIG_FORMAT), "null"))
+		return false;
+	worker_name(output->metadata, worker, sizeof(worker));
+	gt_text_format(ret_folder, size, "%s", *output->home ? output->home : output->folder);
+	gt_text_format(ret_name, size, "%s.%lu", worker,
+		       (unsigned long)(output->metadata->start / 1000000u));
+	return true;
+}
+
 /* One process writes into the folder itself, and its later windows go where the first is. */
 static struct gt_sink *open_sink(const struct gt_output *output, const char *worker, int *ret_error)
 {

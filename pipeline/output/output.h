@@ -65,6 +65,11 @@ static inline bool gt_output_is_open(const struct gt_output *output)
 void gt_output_set_name(const char *path);
 const char *gt_output_name(void);
 
+/* Folder and name without an end of a file that belongs to the process, while no trace is open.
+ * False: no trace can be written, or none is wanted (--format=null). Buffers of @size. */
+bool gt_output_beside(const struct gt_output *output, char *ret_folder, char *ret_name,
+		      size_t size);
+
 /* The file that is written; NULL: there is none. */
 struct gt_file *gt_output_file(const struct gt_output *output);
 

@@ -99,6 +99,25 @@ class Hang(unittest.TestCase):
                 self.check_frames(text, "at the entry of the call:", "wait_for_stream", "main")
                 self.check_frames(text, "now:", "cudaStreamSynchronize", "wait_for_stream", "main")
 
+    def test_where_no_trace_is_open(self):
+        """Outside of the window what is in flight is not known, and nothing is written but the report; --flight-recorder
+        keeps the trace until there is a dump."""
+        for option, verdict, traces in (("GPUTRACE_DELAY=60", "outside of the window", 0),
+                                        ("GPUTRACE_FLIGHT_RECORDER=30s", "the GPU never finished spin", 1)):
+            with self.subTest(option=option):
+                self.setUp()
+                traced = harness.run([PROGRAM, "kernel"], env=harness.environment(SIMCUDA_SCRIPT=self.script), folder=self.out,
+                                     options=("GPUTRACE_WATCHDOG=700ms", "GPUTRACE_EXIT_TIMEOUT=2000", option))
+                self.assertEqual(traced.status, 3)
+                path, = self.reports()
+                with open(path, encoding="utf-8") as file:
+                    text = file.read()
+                self.assertIn(verdict, text.splitlines()[1])
+                self.assertNotIn("nothing is in flight", text)
+                with open(path.removesuffix(".txt") + ".jsonl", encoding="utf-8") as file:
+                    self.assertEqual(json.load(file)["gpu_work_is_recorded"], traces == 1)
+                self.assertEqual(bool(harness.traces(self.out)), traces == 1)
+
     def test_kernel_that_nobody_waits_for(self):
         self.go("unwaited", gated=True)
         cause, verdict, text = self.report()
