@@ -289,19 +289,32 @@ static bool is_given(enum gt_option_id id)
 	return value && *value && strcmp(value, gt_options[id].initial) != 0;
 }
 
-/* --flight-recorder with those that choose by themselves what is written, and the reverse. */
+/* Options that mean nothing without another one, or a second one. */
+static const struct {
+	enum gt_option_id option, needs, or ;
+	const char *what;
+} needs[] = {
+	{GT_CONFIG_DUMP_SIGNAL, GT_CONFIG_FLIGHT_RECORDER, GT_CONFIG_FLIGHT_RECORDER,
+	 "--flight-recorder=TIME[,BYTES]"},
+	{GT_CONFIG_DUMP_AT_EXIT, GT_CONFIG_FLIGHT_RECORDER, GT_CONFIG_FLIGHT_RECORDER,
+	 "--flight-recorder=TIME[,BYTES]"},
+	{GT_CONFIG_WATCHDOG_IDLE, GT_CONFIG_WATCHDOG, GT_CONFIG_WATCHDOG, "--watchdog=TIME"},
+	{GT_CONFIG_CAPTURE_RANGE_END, GT_CONFIG_CAPTURE_RANGE, GT_CONFIG_SCHEDULE,
+	 "--capture-range=RANGE"},
+};
+
+/* --flight-recorder with those that choose by themselves what is written, and the table. */
 static bool options_agree(char *ret_wrong, size_t size)
 {
 	static const enum gt_option_id others[] = {GT_CONFIG_CAPTURE_RANGE, GT_CONFIG_SCHEDULE,
 						   GT_CONFIG_DURATION};
 	bool has_recorder = is_given(GT_CONFIG_FLIGHT_RECORDER);
 
-	if (!has_recorder && is_given(GT_CONFIG_DUMP_SIGNAL)) {
-		snprintf(ret_wrong, size, "--dump-signal needs --flight-recorder=TIME[,BYTES]");
-		return false;
-	}
-	if (!is_given(GT_CONFIG_WATCHDOG) && is_given(GT_CONFIG_WATCHDOG_IDLE)) {
-		snprintf(ret_wrong, size, "--watchdog-idle needs --watchdog=TIME");
+	for (size_t i = 0; i < sizeof(needs) / sizeof(needs[0]); i++) {
+		if (!is_given(needs[i].option) || is_given(needs[i].needs) || is_given(needs[i].or))
+			continue;
+		snprintf(ret_wrong, size, "--%s needs %s", gt_options[needs[i].option].name,
+			 needs[i].what);
 		return false;
 	}
 	for (size_t i = 0; has_recorder && i < sizeof(others) / sizeof(others[0]); i++) {

@@ -395,6 +395,8 @@ class Options(Base):
                 (["--schedule=1,1,1,1", "--flight-recorder=30s"], "--flight-recorder and --schedule"),
                 (["--flight-recorder=30s", "--capture-range=nvtx:x"], "--flight-recorder and --capture-range"),
                 (["--watchdog-idle"], "--watchdog-idle needs --watchdog=TIME"),
+                (["--capture-range-end=repeat"], "--capture-range-end needs --capture-range=RANGE"),
+                (["--dump-at-exit=always"], "--dump-at-exit needs --flight-recorder=TIME[,BYTES]"),
                 (["--dump-signal=USR2"], "--dump-signal needs --flight-recorder=TIME[,BYTES]")):
             result = subprocess.run([GPUTRACE, "run", *words, "true"], capture_output=True, text=True, timeout=60,
                                     check=False, env=harness.environment())
