@@ -198,18 +198,37 @@ bool gt_cupti_flush_all(bool forced)
 	return true;
 }
 
+static void pause_once(void)
+{
+	_Atomic uint32_t nobody = 0;
+
+	gt_futex_wait(&nobody, 0, PAUSE_NS);
+}
+
+/* A call that is launching work while its buffer is forced out keeps it, until the call is over. */
+static bool flush_forced(uint64_t requests)
+{
+	bool is_over = gt_cupti_flush_all(true);
+
+	for (uint64_t waited = 0;
+	     is_over && waited < GT_CUPTI_PATIENCE_NS && gt_cupti_buffers_held(requests);
+	     waited += PAUSE_NS) {
+		pause_once();
+		is_over = gt_cupti_flush_all(true);
+	}
+	if (is_over)
+		gt_cupti_buffers_demanded(requests);
+	return is_over;
+}
+
+/* Without force CUPTI may keep one with work in progress, and returns it later. */
 bool gt_cupti_flush(bool forced)
 {
 	uint64_t requests = gt_cupti_buffers_count().requested;
-	bool is_over;
 
 	if (!gt_cupti_is_usable())
 		return true;
-	is_over = gt_cupti_flush_all(forced);
-	/* without force CUPTI may keep one with work in progress, and returns it later */
-	if (is_over && forced)
-		gt_cupti_buffers_demanded(requests);
-	return is_over;
+	return forced ? flush_forced(requests) : gt_cupti_flush_all(false);
 }
 
 void gt_cupti_flush_regularly(void)
@@ -249,14 +268,13 @@ static bool while_alone(void)
 static void fetch(uint64_t patience_ns, bool (*may_force)(void))
 {
 	uint64_t requests = gt_cupti_buffers_count().requested;
-	_Atomic uint32_t nobody = 0;
 	bool may_flush = gt_cupti_flush(false);
 
 	/* a sum of pauses, not a time: on a slow machine the work gets as many chances */
 	for (uint64_t waited = 0;
 	     may_flush && waited < patience_ns && gt_cupti_buffers_held(requests);
 	     waited += PAUSE_NS) {
-		gt_futex_wait(&nobody, 0, PAUSE_NS);
+		pause_once();
 		may_flush = gt_cupti_flush(false);
 	}
 	if (may_flush && gt_cupti_buffers_held(requests) && may_force())

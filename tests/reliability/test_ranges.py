@@ -232,10 +232,18 @@ class Windows(Base):
     def test_calls_while_the_last_is_closed(self):
         """They are outside of it: the program does not end."""
         paths = self.run_both(API, "work=5 Start work=6 Stop Start work=4 Stop work=300",
-                              "GPUTRACE_CAPTURE_RANGE_END=repeat:2", fault="slow_flush=100000000")
+                              "GPUTRACE_CAPTURE_RANGE_END=repeat:2", fault="slow_forced_flush=100000000")
         for trace in map(self.read, paths):
             self.assertEqual(trace.ledger["calls_after_exit"], 0)
             self.assertGreater(trace.ledger["calls_passed"], 15)
+
+    def test_a_launch_while_the_window_is_closed(self):
+        """CUPTI keeps the buffer of a launch that is under way; nothing of the window is lost with it."""
+        for end in "stop", "repeat:1":
+            with self.subTest(end=end):
+                paths = self.run_both(API, "work=1 Start work=3 rest=200 Stop work=3", "GPUTRACE_FLUSH_PERIOD=10",
+                                      "GPUTRACE_CAPTURE_RANGE_END=" + end, fault="slow_record=8000000")
+                self.assertEqual(self.read(paths[0]).ledger["buffers_not_returned"], 0)
 
     def test_windows_of_several_files(self):
         """--max-size: the ledger of each file balances by itself, also behind the first window."""

@@ -316,15 +316,18 @@ static void retire_complete(struct slot *slot)
 		retire(slot);
 }
 
-/* Only the first: a program's end would wait for each of them. */
-static void delay_flush(void)
+/* Only the first and the forced ones: a program's end would wait for each of them. */
+static void delay_flush(bool forced)
 {
 	static _Atomic bool begun;
-	uint64_t ns = cupti.faults.slow_flush;
+	uint64_t first = cupti.faults.slow_flush && !atomic_exchange(&begun, true)
+				 ? cupti.faults.slow_flush
+				 : 0;
+	uint64_t ns = first + (forced ? cupti.faults.slow_forced_flush : 0);
 	struct timespec pause = {.tv_sec = (time_t)(ns / 1000000000u),
 				 .tv_nsec = (long)(ns % 1000000000u)};
 
-	if (ns && !atomic_exchange(&begun, true))
+	if (ns)
 		nanosleep(&pause, NULL);
 }
 
@@ -347,7 +350,7 @@ static CUptiResult flush(bool forced)
 	crash_of_first_release();
 	while (cupti.faults.flush_hangs || (cupti.faults.unused_flush_hangs && !asked))
 		pause();
-	delay_flush();
+	delay_flush(forced);
 	pthread_mutex_lock(&mutex);
 	wait_for_deliveries();
 	pthread_mutex_unlock(&mutex);

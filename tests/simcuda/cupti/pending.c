@@ -7,6 +7,7 @@
 #include "cupti/cupti_sim.h"
 
 #include <stdlib.h>
+#include <time.h>
 #include <string.h>
 
 #define ENOUGH 256
@@ -93,10 +94,21 @@ void cupti_pending_flush(bool forced)
 	pthread_mutex_unlock(&writing);
 }
 
+static void delay_record(void)
+{
+	uint64_t ns = cupti.faults.slow_record;
+
+	if (ns)
+		nanosleep(&(struct timespec){.tv_sec = (time_t)(ns / 1000000000u),
+					     .tv_nsec = (long)(ns % 1000000000u)},
+			  NULL);
+}
+
 void cupti_pending_add(const struct sim_op *op)
 {
 	struct pending one = {.op = *op, .place = cupti_buffers_reserve(cupti_operation_size(op))};
 
+	delay_record();
 	pthread_mutex_lock(&mutex);
 	if (count == room) {
 		size_t bigger = room ? room * 2 : 1024;
