@@ -6,6 +6,8 @@
 #include "analysis/gaps.h"
 
 #include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -20,9 +22,20 @@ const char *const gt_cause_names[GT_CAUSE_COUNT_] = {
 	[GT_CAUSE_UNKNOWN] = "unknown",
 };
 
-static void add_edge(struct gt_gaps_edge *edge, int64_t idle, int64_t min_ns)
+/* Whether the minimum hides an idle time. */
+static bool is_hidden(struct gt_gaps *gaps, int64_t idle, int64_t min_ns)
 {
-	if (idle < min_ns)
+	if (idle >= min_ns)
+		return false;
+	gaps->shorter += idle > 0;
+	if (idle > gaps->longest_shorter)
+		gaps->longest_shorter = idle;
+	return true;
+}
+
+static void add_edge(struct gt_gaps *gaps, struct gt_gaps_edge *edge, int64_t idle, int64_t min_ns)
+{
+	if (is_hidden(gaps, idle, min_ns))
 		return;
 	edge->total += idle;
 	edge->count += idle > 0;
@@ -41,8 +54,8 @@ static int find_gaps(const struct gt_device_use *use, const struct gt_filter *fi
 		uint32_t i = model->device_ops[use->track->first + k];
 		const struct gt_op *op = &model->ops.at[i];
 
-		if (latest != GT_NONE && op->start > last && op->start - last >= min_ns &&
-		    op->start > use->first && gt_filter_op(filter, model, op) &&
+		if (latest != GT_NONE && op->start > last && op->start > use->first &&
+		    gt_filter_op(filter, model, op) && !is_hidden(gaps, op->start - last, min_ns) &&
 		    !gt_vec_push(&gaps->list,
 				 ((struct gt_gap){model, last, op->start, i, latest, use->device})))
 			return -ENOMEM;
@@ -54,9 +67,23 @@ static int find_gaps(const struct gt_device_use *use, const struct gt_filter *fi
 	gaps->wall += use->last - use->first;
 	gaps->idle += use->idle;
 	gaps->window += use->until - use->from;
-	add_edge(&gaps->before, use->before, min_ns);
-	add_edge(&gaps->after, use->after, min_ns);
+	add_edge(gaps, &gaps->before, use->before, min_ns);
+	add_edge(gaps, &gaps->after, use->after, min_ns);
 	return 0;
+}
+
+bool gt_gaps_hidden(const struct gt_gaps *gaps, int64_t min_ns, char *ret_text, size_t size)
+{
+	char minimum[32], longest[32];
+
+	if (gaps->list.count || gaps->before.count || gaps->after.count || !gaps->shorter)
+		return false;
+	gt_table_time((double)min_ns, minimum, sizeof(minimum));
+	gt_table_time((double)gaps->longest_shorter, longest, sizeof(longest));
+	snprintf(ret_text, size,
+		 "No gap is as long as %s (--min): of %" PRIu64 " shorter one%s the longest is %s.",
+		 minimum, gaps->shorter, gaps->shorter == 1 ? "" : "s", longest);
+	return true;
 }
 
 int gt_gaps_build(const struct gt_job *job, const struct gt_filter *filter, int64_t min_ns,

@@ -45,6 +45,8 @@ struct gt_gaps {
 	int64_t wall;               /* sum over devices from the first to the last operation */
 	int64_t idle;               /* sum of all gaps, also of those shorter than the minimum */
 	int64_t window;             /* sum over devices of what was looked at */
+	uint64_t shorter;           /* gaps, and idle times around wall, below the minimum */
+	int64_t longest_shorter;    /* ns, of them */
 	struct gt_gaps_edge {       /* idle time in it around wall */
 		int64_t total, max; /* ns; of one device */
 		uint64_t count;     /* of devices */
@@ -67,6 +69,10 @@ struct gt_piece {
 
 /* Receives a piece; a negative errno ends the walk. */
 typedef int (*gt_gap_piece)(const struct gt_gap *gap, const struct gt_piece *piece, void *data);
+
+/* "No gap is as long as 1.000 s (--min): ...", where the minimum @min_ns hides them all. False: it
+ * does not. */
+bool gt_gaps_hidden(const struct gt_gaps *gaps, int64_t min_ns, char *ret_text, size_t size);
 
 /* Hands out the pieces of one gap, in order of time. */
 int gt_gaps_explain(const struct gt_gap *gap, gt_gap_piece piece, void *data);
