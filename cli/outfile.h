@@ -15,13 +15,13 @@
 /* An output file that is being written. */
 struct gt_outfile {
 	FILE *file; /* to be written to */
+	int fd;     /* of it, for a writer that buffers itself */
 
 	/* private */
 	const char *path;
 	struct gt_pin folder; /* of a file that we made */
-	int fd;
-	int error;   /* errno of the first write that failed */
-	bool is_new; /* a file that we made */
+	int error;            /* errno of the first write that failed */
+	bool is_new;          /* a file that we made */
 };
 
 /* Whether anything lies at @path; says so on stderr. */

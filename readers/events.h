@@ -40,6 +40,7 @@ struct gt_events {
 	bool unjoined; /* do not join GPU work to its calls: launch has only the work's own data */
 	/* correlation ids of the calls whose data GPU work gets; NULL: of all */
 	const struct gt_keymap *wanted_calls;
+	uint32_t part; /* of a file that holds several processes: which to read, from 0 */
 	void *data;
 
 	/* results */
@@ -62,7 +63,9 @@ struct gt_events {
 	const char *loose;  /* JSON: what strict JSON does not allow, or NULL */
 	bool torn;          /* .pftrace: failed because it is cut before the metadata */
 	bool tells_gpus;    /* .pftrace: has the GpuInfo packet of the devices */
-	char error[512];    /* "FILE: what", on failure */
+	uint32_t parts;     /* processes that the file holds, 1 or more */
+	uint32_t told_parts; /* .pftrace: how many it should hold; 0: it does not say */
+	char error[512];     /* "FILE: what", on failure */
 
 	/* private */
 	struct gt_intern *strings;

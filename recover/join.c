@@ -275,6 +275,10 @@ static int measure(struct join *j)
 		j->result->cut = (uint64_t)st.st_size - events->end_byte;
 	if (j->form == &json) /* each is a line, as gputrace verify counts them */
 		j->result->events += events->names + 2 * events->flows;
+	if (events->parts > 1 || events->told_parts > 1)
+		return fail(j, j->trace->path,
+			    "holds several processes, as gputrace merge wrote them (not touched)",
+			    -EINVAL);
 	j->result->was_closed = events->has_ledger;
 	j->result->was_torn = events->torn;
 	return 0;

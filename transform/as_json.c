@@ -96,6 +96,7 @@ static int convert(struct gt_as_json *trace)
 	struct gt_conversion c = {.format = "chrome",
 				  .options = {.sync_tracks = true},
 				  .open = open_output,
+				  .from = trace->path,
 				  .to = "the JSON of a .pftrace (TMPDIR)",
 				  .data = trace};
 	struct gt_events before;

@@ -26,13 +26,31 @@ static int fail(struct gt_conversion *c, int error)
 	return error;
 }
 
+static int refuse_merged(struct gt_conversion *c)
+{
+	snprintf(c->error, sizeof(c->error),
+		 "%.500s: holds several processes, as gputrace merge wrote them: take the traces "
+		 "that it was made of, or their .json",
+		 c->from);
+	c->is_merged = true;
+	return -EINVAL;
+}
+
 static int take_metadata(const struct gt_metadata *metadata, void *data)
 {
 	struct gt_conversion *c = data;
+	struct gt_metadata changed;
 	int error = 0;
 
+	if (!c->takes_part && (c->events->parts > 1 || c->events->told_parts > 1))
+		return refuse_merged(c);
 	if (c->last)
 		metadata = c->last;
+	if (c->change_metadata) {
+		changed = *metadata;
+		c->change_metadata(c, &changed);
+		metadata = &changed;
+	}
 	if (c->sink) {
 		c->writer->ops->metadata(c->writer, metadata);
 		return 0;
@@ -47,8 +65,15 @@ static int take_metadata(const struct gt_metadata *metadata, void *data)
 static int take_event(const struct gt_event *event, void *data)
 {
 	struct gt_conversion *c = data;
-	int error = c->writer->ops->event(c->writer, event);
+	struct gt_event changed;
+	int error;
 
+	if (c->change_event) {
+		changed = *event;
+		c->change_event(c, &changed);
+		event = &changed;
+	}
+	error = c->writer->ops->event(c->writer, event);
 	return error ? fail(c, error) : 0;
 }
 
@@ -74,6 +99,8 @@ static int close_output(struct gt_conversion *c, struct gt_events *events)
 		events->ledger.count[written[i]] = 0;
 	gt_events_complete_ledger(events, &events->ledger);
 	mark_cut(events);
+	if (c->change_metadata)
+		c->change_metadata(c, &events->metadata);
 	error = c->writer->ops->close(c->writer, &events->metadata, &events->ledger);
 	return error ? fail(c, error) : 0;
 }
@@ -85,6 +112,8 @@ int gt_conversion_run(struct gt_conversion *c,
 		.take_metadata = take_metadata, .take_event = take_event, .data = c};
 	int error = gt_events_init(&events);
 
+	events.part = c->part;
+	c->events = &events;
 	c->writer = gt_writer_new(c->format);
 	if (!error && !c->writer)
 		error = -ENOMEM;
@@ -98,6 +127,7 @@ int gt_conversion_run(struct gt_conversion *c,
 	c->closed = events.closed;
 	c->strange = events.strange;
 	gt_events_fini(&events);
+	c->events = NULL;
 	return error;
 }
 

@@ -18,8 +18,13 @@ struct gt_conversion {
 	/* called once, when the input has turned out to be a trace: NULL with a negative errno, and
 	 * words in error if there are better ones than that errno's */
 	struct gt_sink *(*open)(struct gt_conversion *c, int *ret_error);
-	const char *to; /* name of the output, for messages */
-	void *data;     /* the caller's */
+	const char *from, *to; /* names of input and output, for messages */
+	void *data;            /* the caller's */
+	uint32_t part;         /* of a file of several processes, see struct gt_events */
+	bool takes_part;       /* false: such a file is refused, see is_merged */
+	/* each changes what is written; NULL: nothing does */
+	void (*change_metadata)(struct gt_conversion *c, struct gt_metadata *metadata);
+	void (*change_event)(struct gt_conversion *c, struct gt_event *event);
 	/* what the input ends with, for an output that cannot be mended at its end, or NULL */
 	const struct gt_metadata *last;
 
@@ -29,8 +34,10 @@ struct gt_conversion {
 	bool closed;      /* false: the file was cut */
 	uint64_t strange; /* parts that are no events */
 	bool is_output_at_fault;
+	bool is_merged; /* it failed because the file holds several processes */
 
 	/* private */
+	const struct gt_events *events;
 	struct gt_writer *writer;
 	struct gt_sink *sink;
 };

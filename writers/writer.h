@@ -18,6 +18,21 @@ struct gt_file;
 struct gt_sink;
 struct gt_writer;
 
+/* A GPU of a file that holds several processes. */
+struct gt_writer_gpu {
+	char name[128]; /* empty: not known */
+	uint32_t major, minor;
+};
+
+/* A file of several processes holds one after the other, each by a writer of its own. */
+struct gt_writer_part {
+	uint32_t number, count;      /* of this process, from 0; of all */
+	uint32_t pid;                /* that no other process of the file has */
+	uint32_t first_gpu, devices; /* what is added to the number of a device, how many it has */
+	const struct gt_writer_gpu *gpus; /* of all processes */
+	uint32_t gpu_count;
+};
+
 /* Options of a file. */
 struct gt_writer_options {
 	bool full_stacks; /* --stacks=full: "frames" on every slice */
@@ -26,6 +41,7 @@ struct gt_writer_options {
 	uint64_t border;  /* calls up to this correlation id are in earlier files: no flows */
 	bool few_details; /* --details=few: only times, places and ids */
 	bool resumes;     /* an existing file is appended to, see recall and resume */
+	const struct gt_writer_part *part; /* NULL: the file is of one process (.pftrace only) */
 };
 
 /* A track of a .pftrace that is appended to. */

@@ -110,12 +110,14 @@ int gt_verify_read_pftrace(struct gt_verify *v, struct gt_input *in)
 	p.events.take_metadata = take_metadata;
 	p.events.take_event = take_event;
 	p.events.data = &p;
+	p.events.part = v->part;
 	v->reading.is_pftrace = true;
 	if (!rc)
 		rc = gt_events_read_pftrace_input(&p.events, in);
 	if (p.events.broken)
 		gt_verify_find(v, GT_CHECK_UTF8, 0, "%" PRIu64 " text%s not in UTF-8",
 			       p.events.broken, gt_plural(p.events.broken));
+	v->parts = p.events.parts;
 	v->ended = true; /* a file that does not end is not closed */
 	rc = gt_reading_of_events(&p.events, in, rc, &v->reading);
 	gt_events_fini(&p.events);

@@ -62,6 +62,7 @@ struct gt_verify_external { /* External id on a call, GPU work or an operator */
 /* One file under verification. */
 struct gt_verify {
 	const char *path;
+	uint32_t part, parts; /* of a .pftrace: the process to check, how many there are */
 	const struct gt_verify_options *options;
 	FILE *out;
 	struct gt_verify_result *result;

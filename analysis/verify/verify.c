@@ -342,28 +342,47 @@ static int read_file(struct gt_verify *v)
 	return rc;
 }
 
-int gt_verify_file(const char *path, const struct gt_verify_options *options, FILE *out,
-		   struct gt_verify_result *ret_result)
+/* One process of a file of several. Returns as gt_verify_file; *ret_parts: how many there are. */
+static int verify_part(const char *path, uint32_t part, const struct gt_verify_options *options,
+		       FILE *out, struct gt_verify_result *result, uint32_t *ret_parts)
 {
-	struct gt_verify v = {.path = path, .options = options, .out = out, .result = ret_result};
-	int rc;
+	struct gt_verify v = {.path = path,
+			      .part = part,
+			      .parts = 1,
+			      .options = options,
+			      .out = out,
+			      .result = result};
+	int rc = read_file(&v);
 
-	*ret_result = (struct gt_verify_result){0};
-	rc = read_file(&v);
-	ret_result->events = v.reading.events;
+	result->events += v.reading.events;
+	*ret_parts = v.parts;
 	if (rc < 0) {
 		gt_show_line(out, "%s", v.reading.error);
-		ret_result->findings++;
-		ret_result->count[GT_CHECK_JSON]++;
+		result->findings++;
+		result->count[GT_CHECK_JSON]++;
 	} else {
 		check_whole(&v);
 	}
-	print_rest(&v);
 	gt_vec_free(&v.slices);
 	gt_vec_free(&v.flows);
 	gt_vec_free(&v.named);
 	gt_vec_free(&v.externals);
 	gt_vec_free(&v.stacks);
 	gt_reading_fini(&v.reading);
+	return rc;
+}
+
+int gt_verify_file(const char *path, const struct gt_verify_options *options, FILE *out,
+		   struct gt_verify_result *ret_result)
+{
+	struct gt_verify whole = {
+		.path = path, .options = options, .out = out, .result = ret_result};
+	uint32_t parts = 1;
+	int rc = 0;
+
+	*ret_result = (struct gt_verify_result){0};
+	for (uint32_t part = 0; rc >= 0 && part < parts; part++)
+		rc = verify_part(path, part, options, out, ret_result, &parts);
+	print_rest(&whole);
 	return rc;
 }

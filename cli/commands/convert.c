@@ -17,6 +17,7 @@
 #include "readers/chrome/scan.h"
 #include "readers/show.h"
 #include "transform/conversion.h"
+#include "transform/job/pftrace.h"
 
 static const struct gt_cmdline_option options[] = {
 	{"stacks", "WHAT", "short|full",
@@ -130,11 +131,31 @@ static void report(const char *from, const struct gt_conversion *c)
 			     from, (unsigned long)c->strange, gt_plural(c->strange));
 }
 
+/* Each process as if it were merged now. */
+static int convert_merged(const struct convert_request *request)
+{
+	char *path = (char *)request->from;
+	struct gt_merge_result result;
+	struct gt_outfile out;
+	int rc;
+
+	if (gt_outfile_open(&out, request->to))
+		return GT_EXIT_FAILED;
+	gt_progress_start("converting");
+	rc = gt_merge_pftrace(&path, 1, true, out.fd, &result);
+	gt_progress_stop();
+	rc = gt_outfile_close(&out, rc, result.error);
+	if (!rc && result.cut)
+		complain_of(request->from, "the file was cut; converting the part before the cut");
+	return rc;
+}
+
 static int convert(struct convert_request *request, const char *format, bool full_stacks)
 {
 	struct gt_conversion c = {.format = format,
 				  .options = {.sync_tracks = true, .full_stacks = full_stacks},
 				  .open = open_output,
+				  .from = request->from,
 				  .to = request->to,
 				  .data = request};
 	int rc;
@@ -142,6 +163,10 @@ static int convert(struct convert_request *request, const char *format, bool ful
 	gt_progress_start("converting");
 	rc = gt_conversion_run(&c, read_input);
 	gt_progress_stop();
+	if (c.is_merged && !strcmp(format, "perfetto")) {
+		gt_conversion_fini(&c, true);
+		return convert_merged(request);
+	}
 	if (rc)
 		gt_cmdline_complain(c.error);
 	else
@@ -176,10 +201,10 @@ static const struct gt_cmdline_spec spec = {
 	.command = &gt_command_convert,
 	.details =
 		"FROM and TO are a .pftrace file of gputrace or its JSON (FROM also .json.gz, or "
-		"the folder of one); the name of TO selects the form. TO must not exist. A merged "
-		"file of several "
-		"processes cannot be converted: convert the file of each process; nor can a "
-		"trace of PyTorch, which gputrace and Perfetto read as it is.",
+		"the folder of one); the name of TO selects the form. TO must not exist. JSON that "
+		"gputrace merge made of several processes becomes a .pftrace of them all, which "
+		"cannot become JSON again: merge the traces themselves. A "
+		"trace of PyTorch cannot be converted: gputrace and Perfetto read it as it is.",
 	.example = "# a tenth of the size, for Perfetto and for gputrace\n"
 		   "gputrace convert trace.json trace.pftrace\n"
 		   "# for readers of PyTorch's traces\n"

@@ -15,10 +15,12 @@
 #include "transform/job/merge.h"
 #include "transform/job/choice.h"
 #include "transform/job/archive.h"
+#include "transform/job/pftrace.h"
 
 static const struct gt_cmdline_option options[] = {
 	{"output", "FILE", NULL,
-	 "write to FILE, which must not exist (default: standard output); FILE.zip: the traces as "
+	 "write to FILE, which must not exist (default: standard output, JSON); FILE.pftrace: as "
+	 "Perfetto's protobuf; FILE.zip: the traces as "
 	 "they are, with a manifest for Perfetto 58 or later"},
 	{"ranks", "N,N-M,...", NULL, "only these ranks: 0,8-15"},
 	{"host", "GLOB", NULL, "only ranks on hosts with such a name, with * and ?"},
@@ -97,8 +99,11 @@ static int merge_to(const struct gt_job *job, bool force, const char *path)
 			return GT_EXIT_FAILED;
 	if (gt_outfile_open(&out, path))
 		return GT_EXIT_FAILED;
-	rc = (is_zip ? gt_merge_zip : gt_merge)(job->paths.at, job->paths.count, force, out.file,
-						&result);
+	if (ends_with(path, ".pftrace"))
+		rc = gt_merge_pftrace(job->paths.at, job->paths.count, force, out.fd, &result);
+	else
+		rc = (is_zip ? gt_merge_zip : gt_merge)(job->paths.at, job->paths.count, force,
+							out.file, &result);
 	rc = gt_outfile_close(&out, rc, result.error);
 	if (rc)
 		return rc;
@@ -118,11 +123,6 @@ static int run_merge(const struct gt_cmdline *args)
 	if (choice.ranks && gt_rank_list_check(choice.ranks))
 		return gt_cmdline_wrong(args, "--ranks=%s: it takes " GT_RANK_LIST_FORM,
 					choice.ranks);
-	if (ends_with(output, ".pftrace"))
-		return gt_cmdline_wrong(args,
-					"a .pftrace holds one process, %s cannot be one: merge "
-					"into a .json, or convert the file of each process",
-					output);
 	if (output || !isatty(STDOUT_FILENO))
 		gt_progress_start("merging");
 	rc = gt_job_find_readable(&job, args->inputs, args->input_count, gt_cmdline_complain);
@@ -139,18 +139,22 @@ static int run_merge(const struct gt_cmdline *args)
 
 static const struct gt_cmdline_spec spec = {
 	.command = &gt_command_merge,
-	.details = "Processes and devices with the same number get their own tracks, correlation, "
-		   "flow and stack ids stay unique, and files whose baseTimeNanoseconds differ are "
-		   "shifted to one clock. Traces of one boot of one machine are related exactly; "
-		   "those of "
-		   "other hosts by the ends of the collectives that they share, with their drift "
-		   "(docs/RANKS.md), and the error is printed. Viewers show the ranks in order, "
-		   "each one's GPUs below "
-		   "its host. Ledgers are added up. The merged file is JSON, or a "
-		   "zip of the traces, in which nothing is changed: its manifest says how far "
-		   "the clock of each is from that of the job, one number for each trace.",
+	.details =
+		"Processes and devices with the same number get their own tracks, correlation, "
+		"flow and stack ids stay unique, and files whose baseTimeNanoseconds differ are "
+		"shifted to one clock. Traces of one boot of one machine are related exactly; "
+		"those of "
+		"other hosts by the ends of the collectives that they share, with their drift "
+		"(docs/RANKS.md), and the error is printed. Viewers show the ranks in order, "
+		"each one's GPUs below "
+		"its host. Ledgers are added up. The merged file is JSON; or a .pftrace, a tenth "
+		"of its size, of traces that gputrace wrote; or a "
+		"zip of the traces, in which nothing is changed: its manifest says how far "
+		"the clock of each is from that of the job, one number for each trace.",
 	.example = "# all ranks of a job side by side\n"
 		   "gputrace merge --output=all.json out\n"
+		   "# the same, smaller, for Perfetto and for gputrace\n"
+		   "gputrace merge --output=all.pftrace out\n"
 		   "# the traces themselves, for Perfetto 58 or later, of eight ranks\n"
 		   "gputrace merge --ranks=0-7 --output=all.zip out",
 	.options = options,

@@ -86,6 +86,7 @@
 #define GT_PF_TRACK_COUNTER         8u
 #define GT_PF_TRACK_DESCRIPTION     14u
 #define GT_PF_PROCESS_PID           1u
+#define GT_PF_PROCESS_SORT_INDEX    3u
 #define GT_PF_PROCESS_NAME          6u
 #define GT_PF_PROCESS_LABELS        8u
 #define GT_PF_THREAD_PID            1u
@@ -168,6 +169,11 @@
 /* Packet sequences: each has its own clock and its own interned data. */
 #define GT_PF_SEQUENCE_HOST         1u
 #define GT_PF_SEQUENCE_GPU          2u
+/* Of a file that holds several processes, each has two sequences, and its tracks and calls have the
+ * number of the process in the bits above their own. */
+#define GT_PF_SEQUENCES             2u
+#define GT_PF_PART_OF_TRACK         24u /* bits */
+#define GT_PF_PART_OF_CALL          32u
 
 /* The track of the process; threads and others follow. */
 #define GT_PF_TRACK_OF_PROCESS      1u

@@ -261,11 +261,13 @@ static int give_gpu(struct gt_events_json *json, const struct gt_trace_event *r,
 
 	event->kind = kind;
 	event->tid = 0;
-	event->place = (struct gt_place){.device = (uint32_t)number(json, "device"),
-					 .context = (uint32_t)number(json, "context"),
-					 .stream = (uint32_t)number(json, "stream"),
-					 .channel = (uint32_t)number(json, "channel"),
-					 .has_channel = has(json, "channel")};
+	event->place =
+		(struct gt_place){.device = json->parts.count ? gt_events_json_device(json, r)
+							      : (uint32_t)number(json, "device"),
+				  .context = (uint32_t)number(json, "context"),
+				  .stream = (uint32_t)number(json, "stream"),
+				  .channel = (uint32_t)number(json, "channel"),
+				  .has_channel = has(json, "channel")};
 	/* work whose call is in an earlier file has the call's data itself */
 	event->launch.stack = gt_events_json_stack(json, "stack", "frames", "modules");
 	event->launch.op = number(json, "External id");

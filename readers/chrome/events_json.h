@@ -15,6 +15,7 @@
 #include "readers/chrome/reader.h"
 #include "readers/events.h"
 #include "readers/keymap.h"
+#include "readers/pairmap.h"
 #include "readers/vec.h"
 
 /* An additional track of a thread, or a track of a stream, parsed from its name. */
@@ -24,6 +25,14 @@ struct gt_events_json_track {
 	uint32_t context;
 };
 
+/* A process or device of a merged file: its number in it, and before. */
+struct gt_events_json_part {
+	int64_t pid, was;
+	int64_t process, rank;
+	uint32_t part; /* its process, counted in the order of the file */
+};
+
+#define GT_EVENTS_JSON_PARTS      65536 /* processes and devices that are distinguished */
 #define GT_EVENTS_JSON_ARGS       64
 
 /* Smaller process ids are devices. */
@@ -57,6 +66,9 @@ struct gt_events_json {
 	uint64_t starts;                  /* of flows, after end_byte */
 	uint32_t open_flow;               /* correlation id of work whose flow has not ended */
 	uint64_t newest_end;              /* after the newest record */
+	GT_VEC(struct gt_events_json_part) parts; /* of a merged file */
+	struct gt_pairmap part_of;                /* pid, 0 -> place in parts + 1 */
+	const char *process;                      /* name of the wanted one, or NULL */
 };
 
 /* Turns one record of the file into an event and passes it on. */
@@ -94,6 +106,27 @@ int gt_events_json_name_track(struct gt_events_json *json, int64_t pid, int64_t 
 
 /* Whether GPU work has a flow from its call in the file. */
 bool gt_events_json_is_flow_end(const struct gt_events_json *json, const struct gt_event *event);
+
+/* ---- events_json_parts.c ---- */
+
+/* The first pass: notes what a record says of the processes of a merged file. 0 or -ENOMEM. */
+int gt_events_json_take_part(struct gt_events_json *json, const struct gt_trace_event *record);
+
+/* Whether the record is of the wanted process; then *record has the number that its own file gave
+ * it, in @room where it differs. */
+bool gt_events_json_own(const struct gt_events_json *json, const struct gt_trace_event **record,
+			struct gt_trace_event *room);
+
+/* The device of GPU work; in a merged file the row says it. */
+uint32_t gt_events_json_device(const struct gt_events_json *json,
+			       const struct gt_trace_event *record);
+
+/* The same for a device of the header. */
+bool gt_events_json_own_device(const struct gt_events_json *json, uint64_t *device);
+
+/* What the merged file says of the wanted process. */
+void gt_events_json_part_metadata(const struct gt_events_json *json, struct gt_metadata *metadata);
+void gt_events_json_part_ledger(struct gt_events *events);
 
 /* True when some GPU work of the file has this correlation. */
 bool gt_events_json_has_flow(const struct gt_events_json *json, uint32_t correlation);

@@ -119,7 +119,7 @@ uint32_t gt_events_json_context(const struct gt_events_json *json, uint32_t devi
 
 static int note_stream(struct gt_events_json *json, const struct gt_trace_event *record)
 {
-	struct gt_place place = {.device = (uint32_t)gt_record_int(record, GT_ARG_DEVICE, 0),
+	struct gt_place place = {.device = gt_events_json_device(json, record),
 				 .context = (uint32_t)gt_record_int(record, GT_ARG_CONTEXT, 0),
 				 .stream = (uint32_t)gt_record_int(record, GT_ARG_STREAM, 0)};
 
@@ -128,31 +128,17 @@ static int note_stream(struct gt_events_json *json, const struct gt_trace_event 
 	return gt_vec_push(&json->streams, place) ? 0 : -ENOMEM;
 }
 
-/* Whether `gputrace merge` marks the beginning of a second process here. Events do not say which
- * process they belong to. */
-static bool begins_another(const struct gt_trace_event *record)
-{
-	struct gt_span span;
-	int64_t process;
-
-	return record->ph == 'M' && gt_span_is(&record->name, "process_labels", 14) &&
-	       record->args.kind == GT_SPAN_OBJECT &&
-	       gt_span_member(&record->args, "merged process", &span) &&
-	       gt_span_int(&span, &process) && process > 0;
-}
-
 /* The first pass: collects what the second needs to know about later lines. */
 static int look_ahead(const struct gt_trace_event *record, const struct gt_header *header,
 		      void *data)
 {
 	struct gt_events_json *json = data;
 	size_t byte = (size_t)record->id / 8;
+	struct gt_trace_event own;
+	int error = gt_events_json_take_part(json, record);
 
-	if (begins_another(record))
-		return gt_events_fail(json->events, json->path,
-				      "holds several processes, as gputrace merge wrote them; "
-				      "convert the file of each",
-				      -EINVAL);
+	if (error || !gt_events_json_own(json, &record, &own))
+		return error;
 	if (record->ph == 'X' && gt_record_has(record, GT_ARG_STREAM))
 		return note_stream(json, record);
 	if (record->ph != 's' || !record->has_id || record->id <= 0 || record->id > UINT32_MAX)
@@ -363,7 +349,10 @@ static int take_record(const struct gt_trace_event *record, const struct gt_head
 	struct gt_events_json *json = data;
 	struct gt_events *events = json->events;
 	int error = json->has_metadata ? 0 : gt_events_json_header(json, header);
+	struct gt_trace_event own;
 
+	if (!error && !gt_events_json_own(json, &record, &own))
+		return 0;
 	/* work whose arrow was waited for has none: its call had been forgotten when it came */
 	if (json->open_flow && record->ph != 's' && record->ph != 'f')
 		settle(json, json->newest_end);
@@ -426,7 +415,8 @@ static int read_once(struct gt_events_json *json, gt_reader_event take)
 	if (reading.loose)
 		events->loose = reading.loose;
 	if (!error) {
-		events->has_ledger = gt_header_find(&reading.header, "ledger");
+		events->has_ledger = gt_header_find(&reading.header, "ledger") &&
+				     !gt_header_find(&reading.header, "merged");
 		take_ledger(events, &reading.header);
 		take_repaired(&events->metadata.repaired, &reading.header);
 	}
@@ -442,10 +432,13 @@ int gt_events_read_json(struct gt_events *events, const char *path)
 	if (gt_input_is_stream(path))
 		return gt_events_fail(events, path, "JSON is read twice and must be a file",
 				      -ESPIPE);
+	events->parts = 1;
 	error = read_once(&json, look_ahead);
 	events->names = events->flows = 0;
 	if (!error)
 		error = read_once(&json, take_record);
+	if (!error)
+		gt_events_json_part_ledger(events);
 	if (!error && !json.has_metadata)
 		error = gt_events_fail(events, path, "holds no event", -EBADMSG);
 	gt_vec_free(&json.rows);
@@ -454,5 +447,7 @@ int gt_events_read_json(struct gt_events *events, const char *path)
 	gt_vec_free(&json.streams);
 	gt_vec_free(&json.modules);
 	gt_vec_free(&json.flows);
+	gt_vec_free(&json.parts);
+	gt_pairmap_fini(&json.part_of);
 	return error;
 }

@@ -30,16 +30,16 @@ static void take_uuid(const struct gt_span *object, char *ret_text, size_t size)
 static void take_device(struct gt_events_json *json, const struct gt_span *object,
 			struct gt_metadata *metadata)
 {
-	uint32_t id = (uint32_t)member_number(object, "id");
+	uint64_t id = member_number(object, "id");
 	struct gt_span name = {0};
 
-	if (id >= GT_METADATA_DEVICES)
+	if (!gt_events_json_own_device(json, &id) || id >= GT_METADATA_DEVICES)
 		return;
 	while (metadata->device_count <= id)
 		metadata->devices[metadata->device_count++].id = UINT32_MAX;
 	gt_span_member(object, "name", &name);
 	metadata->devices[id] = (struct gt_device_event){
-		.id = id,
+		.id = (uint32_t)id,
 		.name = gt_events_json_string(json, &name),
 		.total_memory = member_number(object, "totalGlobalMem"),
 		.compute_major = (uint32_t)member_number(object, "computeMajor"),
@@ -186,6 +186,8 @@ int gt_events_json_header(struct gt_events_json *json, const struct gt_header *h
 		take_clock(&members, metadata);
 	}
 	free(copy);
+	if (json->parts.count)
+		gt_events_json_part_metadata(json, metadata);
 	json->base = header->base_ns;
 	json->has_gpu_work = metadata->mode && !strcmp(metadata->mode, "cupti");
 	json->has_metadata = true;

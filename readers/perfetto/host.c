@@ -35,6 +35,12 @@ static void take_thread(struct gt_pftrace *pf, struct gt_wire thread, struct des
 	}
 }
 
+/* Without the number of its process; of another one no track of this. */
+static uint64_t own_track(const struct gt_pftrace *pf, uint64_t uuid)
+{
+	return uuid - ((uint64_t)pf->events->part << GT_PF_PART_OF_TRACK);
+}
+
 static struct descriptor describe(struct gt_pftrace *pf, struct gt_wire track)
 {
 	struct descriptor d = {0};
@@ -42,9 +48,9 @@ static struct descriptor describe(struct gt_pftrace *pf, struct gt_wire track)
 
 	while (gt_wire_next(&track, &field)) {
 		if (field.number == GT_PF_TRACK_UUID)
-			d.uuid = field.value;
+			d.uuid = own_track(pf, field.value);
 		else if (field.number == GT_PF_TRACK_PARENT)
-			d.parent = field.value;
+			d.parent = own_track(pf, field.value);
 		else if (field.number == GT_PF_TRACK_NAME)
 			d.name = gt_pftrace_text(pf, &field);
 		else if (field.number == GT_PF_TRACK_DESCRIPTION)
@@ -204,7 +210,7 @@ static void take_field(struct gt_pftrace *pf, const struct gt_wire_field *field,
 		e->type = field->value;
 		break;
 	case GT_PF_EVENT_TRACK:
-		e->track = field->value;
+		e->track = own_track(pf, field->value);
 		break;
 	case GT_PF_EVENT_CATEGORY:
 		e->category = field->value;

@@ -193,6 +193,8 @@ static void take_fact(struct gt_pftrace *pf, const struct pair *pair, struct gt_
 
 	if (place)
 		set_number(metadata, place, pair->number);
+	else if (!strcmp(pair->name, "processes"))
+		pf->events->told_parts = (uint32_t)pair->number;
 	else if (!strcmp(pair->name, "device"))
 		take_device(pf, pair->whole, metadata);
 	else if (pair->text)

@@ -71,13 +71,30 @@ static void take_clocks(struct gt_pftrace *pf, uint64_t sequence, struct gt_wire
 	}
 }
 
+/* The processes of a file follow each other: the sequence of each begins with its clock, and its
+ * first event is its metadata. 0; 1: of another process than the wanted one; -EBADMSG. */
+static int find_sequence(struct gt_pftrace *pf, const struct packet *packet, uint64_t *ret_sequence)
+{
+	uint64_t number = packet->sequence - 1, part = number / GT_PF_SEQUENCES;
+	bool begins = packet->cleared && packet->clocks.data;
+
+	if (!packet->sequence || part > pf->begun + begins)
+		return -EBADMSG;
+	if (part > pf->begun)
+		pf->begun++;
+	if (packet->event.data && part >= pf->events->parts)
+		pf->events->parts++;
+	*ret_sequence = GT_PF_SEQUENCE_HOST + number % GT_PF_SEQUENCES;
+	return part != pf->events->part;
+}
+
 static int act_on(struct gt_pftrace *pf, const struct packet *packet)
 {
-	uint64_t sequence = packet->sequence;
-	int error = 0;
+	uint64_t sequence;
+	int error = find_sequence(pf, packet, &sequence);
 
-	if (sequence == 0 || sequence > GT_PF_SEQUENCE_GPU)
-		return -EBADMSG;
+	if (error)
+		return error > 0 ? 0 : error;
 	if (packet->cleared)
 		gt_pftrace_forget_names(pf, sequence);
 	if (packet->clocks.data)
@@ -132,6 +149,14 @@ static bool may_be_metadata(const struct gt_wire *wire)
 	return size > 128 && memmem(wire->at, size, GT_PF_HEADER_NAME, strlen(GT_PF_HEADER_NAME));
 }
 
+/* Each process has its own, with the number of them all. */
+static int take_only_metadata(struct gt_pftrace *pf, const struct packet *packet)
+{
+	if ((packet->sequence - 1) / GT_PF_SEQUENCES != pf->events->part)
+		return 0;
+	return gt_pftrace_take_event(pf, gt_wire_inside(&packet->event), 0);
+}
+
 static int take_whole(struct gt_pftrace *pf, struct gt_wire wire)
 {
 	struct packet packet;
@@ -144,7 +169,7 @@ static int take_whole(struct gt_pftrace *pf, struct gt_wire wire)
 	if (pf->metadata_only && !packet.event.data)
 		return 0;
 	if (pf->metadata_only)
-		return gt_pftrace_take_event(pf, gt_wire_inside(&packet.event), 0);
+		return take_only_metadata(pf, &packet);
 	error = act_on(pf, &packet);
 	pf->events->tells_gpus |= packet.tells_gpus && !error;
 	return error;
@@ -215,8 +240,11 @@ static int verdict(struct gt_pftrace *pf, int error)
 int gt_events_read_pftrace_input(struct gt_events *events, struct gt_input *in)
 {
 	struct gt_pftrace pf = {.events = events, .path = in->path};
-	int error = take_packets(&pf, in);
+	int error;
 
+	events->parts = 1;
+	events->told_parts = 0;
+	error = take_packets(&pf, in);
 	gt_pftrace_names_fini(&pf);
 	return verdict(&pf, error);
 }

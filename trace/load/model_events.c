@@ -568,12 +568,14 @@ static void fini(struct model_events *e)
 	gt_keymap_fini(&e->threads);
 }
 
-int gt_build_pftrace(struct gt_builder *b, struct gt_input *in, struct gt_reading *ret_reading)
+int gt_build_pftrace(struct gt_builder *b, struct gt_input *in, uint32_t part, uint32_t *ret_parts,
+		     struct gt_reading *ret_reading)
 {
 	struct model_events *e = calloc(1, sizeof(*e));
 	int rc;
 
 	*ret_reading = (struct gt_reading){0};
+	*ret_parts = 1;
 	if (!e)
 		return gt_reading_fail(ret_reading, in->path, -ENOMEM);
 	e->b = b;
@@ -582,7 +584,9 @@ int gt_build_pftrace(struct gt_builder *b, struct gt_input *in, struct gt_readin
 	e->events.take_event = take_event;
 	e->events.unjoined = true; /* the model does so itself, over all files */
 	e->events.data = e;
+	e->events.part = part;
 	rc = read_all(e, in);
+	*ret_parts = e->events.parts;
 	rc = gt_reading_of_events(&e->events, in, rc, ret_reading);
 	ret_reading->header.has_base &= e->base <= INT64_MAX;
 	ret_reading->header.base_ns = ret_reading->header.has_base ? (int64_t)e->base : 0;

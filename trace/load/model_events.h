@@ -9,8 +9,10 @@
 #include "readers/input.h"
 #include "trace/load/model_build.h"
 
-/* Reads the .pftrace at @in to its end into @b and *@ret_reading, which is free with
- * gt_reading_fini in either case. 0, or a negative errno with ret_reading->error filled. */
-int gt_build_pftrace(struct gt_builder *b, struct gt_input *in, struct gt_reading *ret_reading);
+/* Reads process @part of the .pftrace at @in to its end into @b and *@ret_reading, which is free
+ * with gt_reading_fini in either case; *@ret_parts: how many processes the file holds. 0, or a
+ * negative errno with ret_reading->error filled. */
+int gt_build_pftrace(struct gt_builder *b, struct gt_input *in, uint32_t part, uint32_t *ret_parts,
+		     struct gt_reading *ret_reading);
 
 #endif

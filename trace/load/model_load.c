@@ -24,6 +24,7 @@ struct model_load_row {
 
 struct load {
 	const char *path;
+	uint32_t part, parts; /* of a .pftrace: the process in hand, how many it holds */
 	GT_VEC(struct gt_builder) builders; /* the first takes what is of no process */
 	GT_VEC(struct model_load_row) rows;
 	struct gt_pairmap row_of;     /* pid, 0 -> place in rows + 1 */
@@ -127,7 +128,29 @@ static int read_pftrace(struct gt_input *in, void *data, struct gt_reading *ret_
 {
 	struct load *load = data;
 
-	return gt_build_pftrace(&load->builders.at[0], in, ret_reading);
+	return gt_build_pftrace(&load->builders.at[load->part], in, load->part, &load->parts,
+				ret_reading);
+}
+
+/* Each process of a merged .pftrace is there with all that its own file had. */
+static int take_parts(struct load *load, const char *path)
+{
+	int rc = gt_reader_read_either(path, read_json, read_pftrace, load,
+				       &load->builders.at[0].model->reading);
+
+	for (load->part = 1; rc >= 0 && load->part < load->parts; load->part++) {
+		struct gt_reading *all = &load->builders.at[0].model->reading, *own;
+
+		rc = add_builder(load);
+		if (rc < 0)
+			break;
+		own = &load->builders.at[load->part].model->reading;
+		rc = gt_reader_read_either(path, read_json, read_pftrace, load, own);
+		if (rc < 0)
+			memcpy(all->error, own->error, sizeof(all->error));
+	}
+	load->part = 0;
+	return rc;
 }
 
 /* Reads one file. The first one's reading is that of the first model. */
@@ -138,7 +161,7 @@ static int take_file(struct load *load, const char *path, bool is_first)
 	int rc, error;
 
 	if (is_first)
-		return gt_reader_read_either(path, read_json, read_pftrace, load, all);
+		return take_parts(load, path);
 	rc = gt_reader_read_either(path, read_json, read_pftrace, load, &reading);
 	if (rc < 0)
 		memcpy(all->error, reading.error, sizeof(all->error));
@@ -210,7 +233,7 @@ static int split_reading(const struct load *load, size_t builder)
 		return -ENOMEM;
 	}
 	model->path = model->own_path;
-	if (!builder)
+	if (!builder || own->is_pftrace)
 		return 0;
 	all->events -= own->events;
 	own->form = all->form;
@@ -238,16 +261,18 @@ static int finish(const struct load *load, struct gt_builder *b)
 
 static int finish_all(struct load *load)
 {
-	struct gt_model *first = load->builders.at[0].model;
 	int rc = 0;
 
-	if (!load->rows.count)
-		first->rank = (int)first->reading.header.rank;
+	for (size_t i = 0; !load->rows.count && i < load->builders.count; i++) {
+		struct gt_model *model = load->builders.at[i].model;
+
+		model->rank = (int)model->reading.header.rank;
+	}
 	for (size_t i = 0; !rc && i < load->builders.count; i++)
 		rc = finish(load, &load->builders.at[i]);
 	for (size_t i = 0; !rc && load->builders.count > 1 && i < load->builders.count; i++)
 		rc = split_reading(load, i);
-	if (!rc && load->builders.count > 1)
+	if (!rc && load->builders.count > 1 && !load->parts)
 		rc = split_devices(load);
 	return rc;
 }

@@ -359,7 +359,7 @@ static uint32_t find_context(struct gt_perfetto *pf, const struct gt_place *plac
 		return place->context;
 	at = gt_proto_begin(data, GT_PF_CONTEXTS);
 	gt_proto_uint(data, GT_PF_IID, place->context);
-	gt_proto_uint(data, GT_PF_CONTEXT_PID, pf->metadata.pid);
+	gt_proto_uint(data, GT_PF_CONTEXT_PID, gt_perfetto_pid(pf));
 	gt_proto_uint(data, GT_PF_CONTEXT_API, GT_PF_API_CUDA);
 	gt_proto_end(data, at);
 	return place->context;
@@ -454,23 +454,34 @@ static const char *text_of(const struct gt_event *event, char room[GT_LIBRARY_TE
 	return room;
 }
 
+/* The number of a GPU in the file. An unknown device comes behind all others. */
+static uint32_t gpu_of(const struct gt_writer_part *part, uint32_t device)
+{
+	if (!part)
+		return device;
+	if (device < part->devices)
+		return part->first_gpu + device;
+	return part->gpu_count + part->number * GT_METADATA_DEVICES + device;
+}
+
 static void put_slice(struct gt_perfetto *pf, const struct gt_event *event,
 		      const struct gt_perfetto_kernel *own, const struct gt_perfetto_kernel *shared,
 		      uint64_t line)
 {
 	struct gt_proto *batch = &pf->file.batch;
 	uint64_t mask = own->mask & ~shared->mask;
+	uint32_t gpu = gpu_of(pf->options.part, event->place.device);
 	size_t packet = gt_perfetto_begin(pf, GT_PF_SEQUENCE_GPU, event->start);
 	size_t at = gt_proto_begin(batch, GT_PF_RENDER_STAGE), launch;
 	char text[GT_LIBRARY_TEXT_MAX];
 
-	gt_proto_uint(batch, GT_PF_STAGE_EVENT_ID, event->correlation);
+	gt_proto_uint(batch, GT_PF_STAGE_EVENT_ID, gt_perfetto_call(pf, event->correlation));
 	gt_proto_uint(batch, GT_PF_STAGE_DURATION, event->end - event->start);
 	gt_proto_uint(batch, GT_PF_STAGE_CONTEXT, shared->context);
 	if (event->correlation && !pf->options.few_details) /* the event's id is no argument */
 		gt_proto_uint(batch, GT_PF_STAGE_SUBMISSION, event->correlation);
-	if (event->place.device)
-		gt_proto_uint(batch, GT_PF_STAGE_GPU, event->place.device);
+	if (gpu)
+		gt_proto_uint(batch, GT_PF_STAGE_GPU, gpu);
 	gt_proto_uint(batch, GT_PF_STAGE_QUEUE, shared->queue);
 	gt_proto_uint(batch, GT_PF_STAGE_STAGE, shared->stage);
 	gt_proto_uint(batch, GT_PF_STAGE_KERNEL, shared->iid);

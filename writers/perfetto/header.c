@@ -75,7 +75,7 @@ static size_t begin_plain(struct gt_perfetto *pf, uint32_t sequence)
 {
 	size_t at = gt_proto_begin(&pf->file.batch, GT_PF_PACKET);
 
-	gt_proto_uint(&pf->file.batch, GT_PF_SEQUENCE, sequence);
+	gt_proto_uint(&pf->file.batch, GT_PF_SEQUENCE, gt_perfetto_sequence(pf, sequence));
 	return at;
 }
 
@@ -108,7 +108,8 @@ static void put_sequence(struct gt_perfetto *pf, uint32_t sequence)
 	at = gt_proto_begin(batch, GT_PF_DEFAULTS);
 	gt_proto_uint(batch, GT_PF_DEFAULT_CLOCK, GT_PF_CLOCK_DELTA);
 	event = gt_proto_begin(batch, GT_PF_DEFAULT_EVENT);
-	gt_proto_uint(batch, GT_PF_DEFAULT_TRACK, GT_PF_TRACK_OF_PROCESS + 1);
+	gt_proto_uint(batch, GT_PF_DEFAULT_TRACK,
+		      gt_perfetto_track(pf, GT_PF_TRACK_OF_PROCESS + 1));
 	gt_proto_end(batch, event);
 	gt_proto_end(batch, at);
 	gt_proto_end(batch, packet);
@@ -135,6 +136,8 @@ void gt_perfetto_put_start(struct gt_perfetto *pf)
 	gt_perfetto_put_names(pf);
 	gt_perfetto_put_process(pf);
 	gt_perfetto_put_metadata(pf);
+	if (pf->options.part)
+		gt_perfetto_put_gpus(pf);
 }
 
 /* ---- metadata ---- */
@@ -149,7 +152,7 @@ static size_t begin_instant(struct gt_perfetto *pf, uint64_t ns, const char *nam
 	*ret_packet = gt_perfetto_begin(pf, GT_PF_SEQUENCE_HOST, ns);
 	at = gt_proto_begin(batch, GT_PF_TRACK_EVENT);
 	gt_proto_uint(batch, GT_PF_EVENT_TYPE, GT_PF_TYPE_INSTANT);
-	gt_proto_uint(batch, GT_PF_EVENT_TRACK, GT_PF_TRACK_OF_PROCESS);
+	gt_proto_uint(batch, GT_PF_EVENT_TRACK, gt_perfetto_track(pf, GT_PF_TRACK_OF_PROCESS));
 	gt_proto_cstr(batch, GT_PF_EVENT_CATEGORY_TEXT, categories[GT_PF_CATEGORY_GPUTRACE]);
 	gt_proto_cstr(batch, GT_PF_EVENT_NAME, name);
 	return at;
@@ -304,41 +307,59 @@ void gt_perfetto_put_metadata(struct gt_perfetto *pf)
 
 	put_words(batch, metadata);
 	put_numbers(batch, metadata);
+	if (pf->options.part)
+		put_uint(batch, GT_PF_EVENT_ANNOTATION, "processes", pf->options.part->count);
 	for (uint32_t i = 0; i < device_count(metadata); i++)
 		if (metadata->devices[i].id == i)
 			put_device(batch, &metadata->devices[i]);
 	end_instant(pf, at, packet);
 }
 
-static void put_gpu(struct gt_proto *batch, const struct gt_device_event *device, uint32_t index)
+static void put_gpu(struct gt_proto *batch, const struct gt_writer_gpu *gpu)
 {
 	size_t at = gt_proto_begin(batch, GT_PF_GPUS);
-	bool known = device->id == index;
+	const char *name = *gpu->name ? gpu->name : "unknown";
 	char text[32];
 
-	gt_proto_cstr(batch, GT_PF_GPU_NAME,
-		      known && device->name ? device->name->text : "unknown");
+	gt_perfetto_put_clean(batch, GT_PF_GPU_NAME, name, strlen(name));
 	gt_proto_cstr(batch, GT_PF_GPU_VENDOR, "NVIDIA");
-	if (known) {
-		gt_text_format(text, sizeof(text), "sm_%u%u", device->compute_major,
-			       device->compute_minor);
+	if (*gpu->name) {
+		gt_text_format(text, sizeof(text), "sm_%u%u", gpu->major, gpu->minor);
 		gt_proto_cstr(batch, GT_PF_GPU_ARCHITECTURE, text);
 	}
 	gt_proto_end(batch, at);
 }
 
+static struct gt_writer_gpu gpu_of(const struct gt_metadata *metadata, uint32_t index)
+{
+	const struct gt_device_event *device = &metadata->devices[index];
+	struct gt_writer_gpu gpu = {.major = device->compute_major, .minor = device->compute_minor};
+
+	if (device->id == index && device->name)
+		gt_text_format(gpu.name, sizeof(gpu.name), "%s", device->name->text);
+	return gpu;
+}
+
+/* The place in this packet is a GPU's number, so that a file has one of them. */
 void gt_perfetto_put_gpus(struct gt_perfetto *pf)
 {
+	const struct gt_writer_part *part = pf->options.part;
 	struct gt_proto *batch = &pf->file.batch;
+	uint32_t count = part ? part->gpu_count : device_count(&pf->metadata);
 	size_t packet, at;
 
-	if (pf->gpus_written || !pf->metadata.device_count)
+	if (pf->gpus_written || !count)
 		return;
 	pf->gpus_written = true;
+	if (part && part->number)
+		return;
 	packet = begin_plain(pf, GT_PF_SEQUENCE_GPU);
 	at = gt_proto_begin(batch, GT_PF_GPU_INFO);
-	for (uint32_t i = 0; i < device_count(&pf->metadata); i++)
-		put_gpu(batch, &pf->metadata.devices[i], i);
+	for (uint32_t i = 0; i < count; i++) {
+		struct gt_writer_gpu own = part ? part->gpus[i] : gpu_of(&pf->metadata, i);
+
+		put_gpu(batch, &own);
+	}
 	gt_proto_end(batch, at);
 	gt_proto_end(batch, packet);
 }

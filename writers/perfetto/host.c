@@ -20,7 +20,7 @@ static size_t begin_event(struct gt_perfetto *pf, uint64_t ns, uint32_t type, ui
 	at = gt_proto_begin(batch, GT_PF_TRACK_EVENT);
 	gt_proto_uint(batch, GT_PF_EVENT_TYPE, type);
 	if (track != GT_PF_TRACK_OF_PROCESS + 1)
-		gt_proto_uint(batch, GT_PF_EVENT_TRACK, track);
+		gt_proto_uint(batch, GT_PF_EVENT_TRACK, gt_perfetto_track(pf, track));
 	return at;
 }
 
@@ -95,17 +95,19 @@ static bool cbid_is_new(struct gt_perfetto *pf, const struct gt_api_event *api)
 }
 
 /* The flow to the work of this call, or only its id. */
-static void put_correlation(struct gt_proto *batch, const struct gt_event *event)
+static void put_correlation(struct gt_perfetto *pf, const struct gt_event *event)
 {
+	struct gt_proto *batch = &pf->file.batch;
+	uint64_t call = gt_perfetto_call(pf, event->correlation);
 	size_t at;
 
 	if (!event->api.enqueues) {
 		if (event->correlation)
-			gt_proto_uint(batch, GT_PF_EVENT_CORRELATION, event->correlation);
+			gt_proto_uint(batch, GT_PF_EVENT_CORRELATION, call);
 		return;
 	}
 	at = gt_proto_begin(batch, GT_PF_EVENT_GPU);
-	gt_proto_uint(batch, GT_PF_GPU_SUBMISSION, event->correlation);
+	gt_proto_uint(batch, GT_PF_GPU_SUBMISSION, call);
 	gt_proto_end(batch, at);
 }
 
@@ -142,7 +144,7 @@ void gt_perfetto_put_api(struct gt_perfetto *pf, const struct gt_event *event)
 	gt_proto_uint(batch, GT_PF_EVENT_NAME_IID, name);
 	if (stack)
 		gt_proto_uint(batch, GT_PF_EVENT_CALLSTACK, stack);
-	put_correlation(batch, event);
+	put_correlation(pf, event);
 	if (cbid_is_new(pf, &event->api))
 		put_uint(batch, GT_PF_ANNOTATION_CBID, event->api.cbid);
 	if (event->api.op)
@@ -285,7 +287,7 @@ void gt_perfetto_put_sample(struct gt_perfetto *pf, const struct gt_event *event
 	gt_perfetto_put_names(pf);
 	packet = gt_perfetto_begin(pf, GT_PF_SEQUENCE_HOST, event->start);
 	at = gt_proto_begin(batch, GT_PF_PERF_SAMPLE);
-	gt_proto_uint(batch, GT_PF_SAMPLE_PID, pf->metadata.pid);
+	gt_proto_uint(batch, GT_PF_SAMPLE_PID, gt_perfetto_pid(pf));
 	gt_proto_uint(batch, GT_PF_SAMPLE_TID, event->tid);
 	if (stack)
 		gt_proto_uint(batch, GT_PF_SAMPLE_CALLSTACK, stack);

@@ -389,7 +389,7 @@ static void put_data(struct gt_perfetto *pf, struct gt_proto *data, uint32_t seq
 	if (!data->length)
 		return;
 	at = gt_proto_begin(batch, GT_PF_PACKET);
-	gt_proto_uint(batch, GT_PF_SEQUENCE, sequence);
+	gt_proto_uint(batch, GT_PF_SEQUENCE, gt_perfetto_sequence(pf, sequence));
 	gt_proto_bytes(batch, GT_PF_INTERNED, data->data, data->length);
 	gt_proto_end(batch, at);
 	gt_proto_cut(data, 0);

@@ -187,13 +187,43 @@ struct gt_perfetto {
  * names its call instead. */
 bool gt_perfetto_begins_flow(const struct gt_perfetto *pf, const struct gt_event *event);
 
+/* Which process of a file of several this is; 0 without. */
+static inline uint32_t gt_perfetto_part(const struct gt_perfetto *pf)
+{
+	return pf->options.part ? pf->options.part->number : 0;
+}
+
+/* The pid of the process in the file. */
+static inline uint32_t gt_perfetto_pid(const struct gt_perfetto *pf)
+{
+	return pf->options.part ? pf->options.part->pid : pf->metadata.pid;
+}
+
+/* The number of a sequence in the file. */
+static inline uint32_t gt_perfetto_sequence(const struct gt_perfetto *pf, uint32_t sequence)
+{
+	return sequence + GT_PF_SEQUENCES * gt_perfetto_part(pf);
+}
+
+/* The number of a track in the file. */
+static inline uint64_t gt_perfetto_track(const struct gt_perfetto *pf, uint32_t number)
+{
+	return number | (uint64_t)gt_perfetto_part(pf) << GT_PF_PART_OF_TRACK;
+}
+
+/* The number of a call in the file. */
+static inline uint64_t gt_perfetto_call(const struct gt_perfetto *pf, uint32_t correlation)
+{
+	return correlation | (uint64_t)gt_perfetto_part(pf) << GT_PF_PART_OF_CALL;
+}
+
 /* Begins a packet of an event: sequence and time. */
 static inline size_t gt_perfetto_begin(struct gt_perfetto *pf, uint32_t sequence, uint64_t ns)
 {
 	struct gt_proto *batch = &pf->file.batch;
 	size_t at = gt_proto_begin(batch, GT_PF_PACKET);
 
-	gt_proto_uint(batch, GT_PF_SEQUENCE, sequence);
+	gt_proto_uint(batch, GT_PF_SEQUENCE, gt_perfetto_sequence(pf, sequence));
 	gt_proto_uint(batch, GT_PF_TIMESTAMP, ns - pf->clock[sequence]);
 	pf->clock[sequence] = ns;
 	return at;

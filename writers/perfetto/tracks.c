@@ -17,11 +17,11 @@ static size_t begin_track(struct gt_perfetto *pf, uint32_t uuid, uint32_t parent
 	size_t at;
 
 	*ret_packet = gt_proto_begin(batch, GT_PF_PACKET);
-	gt_proto_uint(batch, GT_PF_SEQUENCE, GT_PF_SEQUENCE_HOST);
+	gt_proto_uint(batch, GT_PF_SEQUENCE, gt_perfetto_sequence(pf, GT_PF_SEQUENCE_HOST));
 	at = gt_proto_begin(batch, GT_PF_TRACK);
-	gt_proto_uint(batch, GT_PF_TRACK_UUID, uuid);
+	gt_proto_uint(batch, GT_PF_TRACK_UUID, gt_perfetto_track(pf, uuid));
 	if (parent)
-		gt_proto_uint(batch, GT_PF_TRACK_PARENT, parent);
+		gt_proto_uint(batch, GT_PF_TRACK_PARENT, gt_perfetto_track(pf, parent));
 	return at;
 }
 
@@ -40,7 +40,9 @@ void gt_perfetto_put_process(struct gt_perfetto *pf)
 
 	at = begin_track(pf, GT_PF_TRACK_OF_PROCESS, 0, &packet);
 	process = gt_proto_begin(batch, GT_PF_TRACK_PROCESS);
-	gt_proto_uint(batch, GT_PF_PROCESS_PID, pf->metadata.pid);
+	gt_proto_uint(batch, GT_PF_PROCESS_PID, gt_perfetto_pid(pf));
+	if (pf->options.part) /* viewers show the processes in this order */
+		gt_proto_uint(batch, GT_PF_PROCESS_SORT_INDEX, pf->options.part->number);
 	gt_perfetto_put_clean(batch, GT_PF_PROCESS_NAME, name, strlen(name));
 	if (pf->metadata.has_rank) {
 		gt_text_format(label, sizeof(label), "rank %d", pf->metadata.rank);
@@ -57,7 +59,7 @@ static void put_thread(struct gt_perfetto *pf, uint32_t uuid, uint32_t tid,
 	size_t packet, at = begin_track(pf, uuid, GT_PF_TRACK_OF_PROCESS, &packet);
 	size_t thread = gt_proto_begin(batch, GT_PF_TRACK_THREAD);
 
-	gt_proto_uint(batch, GT_PF_THREAD_PID, pf->metadata.pid);
+	gt_proto_uint(batch, GT_PF_THREAD_PID, gt_perfetto_pid(pf));
 	gt_proto_uint(batch, GT_PF_THREAD_TID, tid);
 	if (name)
 		gt_perfetto_put_clean(batch, GT_PF_THREAD_NAME, name->text, name->length);
