@@ -12,10 +12,9 @@
 #include "analysis/intervals.h"
 
 const char *const gt_late_names[GT_LATE_COUNT_] = {
-	[GT_LATE_GPU] = "slower GPU",
-	[GT_LATE_WORK] = "more GPU work",
-	[GT_LATE_DATA] = "loading data",
-	[GT_LATE_HOST] = "host",
+	[GT_LATE_GPU] = "slower GPU",    [GT_LATE_WORK] = "more GPU work",
+	[GT_LATE_DATA] = "loading data", [GT_LATE_HOST] = "host",
+	[GT_LATE_NETWORK] = "network",
 };
 
 #define MOST 1024 /* members that one is compared with */
@@ -112,9 +111,10 @@ static size_t begun(const struct activity *activity, int64_t t)
 static struct gt_late_stretch stretch_of(const struct activity *activity,
 					 const struct gt_op *before, const struct gt_op *op)
 {
-	struct gt_late_stretch stretch = {before->start + before->dur, op->start, 0, 0, 0};
+	struct gt_late_stretch stretch = {
+		.from = before->start + before->dur, .to = op->start, .is_known = true};
 
-	if (stretch.from >= stretch.to)
+	if (stretch.from > stretch.to)
 		return (struct gt_late_stretch){.from = op->start, .to = op->start};
 	stretch.busy = gt_intervals_within(&activity->busy, stretch.from, stretch.to);
 	stretch.data = gt_intervals_within(&activity->data, stretch.from, stretch.to);
@@ -212,6 +212,12 @@ static int64_t number_start(const struct gt_round_member *member, const struct g
 	return member->start;
 }
 
+/* When its collective before ended, by the clock of the job. */
+static int64_t number_begin(const struct gt_round_member *member, const struct gt_late_stretch *s)
+{
+	return member->start - (s->to - s->from);
+}
+
 static int64_t number_busy(const struct gt_round_member *member, const struct gt_late_stretch *s)
 {
 	(void)member;
@@ -242,18 +248,22 @@ static int64_t between(int64_t value, int64_t low, int64_t high)
 }
 
 int64_t gt_late_of(const struct gt_rounds *rounds, const struct gt_lates *lates,
-		   const struct gt_round *round, int64_t ret_by[GT_LATE_COUNT_])
+		   const struct gt_round *round, int64_t ret_by[GT_LATE_COUNT_],
+		   int64_t *ret_inherited)
 {
+	const struct gt_round_member *last = &rounds->members.at[round->first + round->last];
 	const struct gt_late_stretch *s = &lates->stretch[round->first + round->last];
 	int64_t late = round->arrived - middle(rounds, lates, round, number_start);
 	int64_t busy = s->busy - middle(rounds, lates, round, number_busy);
 	int64_t idle = s->to - s->from - s->busy - middle(rounds, lates, round, number_idle);
 	int64_t data = s->data - middle(rounds, lates, round, number_data);
 	int64_t ops = (int64_t)s->ops - middle(rounds, lates, round, number_ops);
+	int64_t begin = number_begin(last, s) - middle(rounds, lates, round, number_begin);
 	int64_t work;
 
+	*ret_inherited = 0;
 	memset(ret_by, 0, GT_LATE_COUNT_ * sizeof(*ret_by));
-	if (s->from == s->to)
+	if (!s->is_known)
 		return late;
 	busy = between(busy, 0, late);
 	idle = between(idle, 0, late - busy);
@@ -264,30 +274,8 @@ int64_t gt_late_of(const struct gt_rounds *rounds, const struct gt_lates *lates,
 	ret_by[GT_LATE_WORK] = work;
 	ret_by[GT_LATE_DATA] = data;
 	ret_by[GT_LATE_HOST] = idle - data;
+	*ret_inherited = between(begin, 0, late - busy - idle);
 	return late;
-}
-
-static void add_round(const struct gt_rounds *rounds, const struct gt_round *round,
-		      struct gt_lates *lates)
-{
-	const struct gt_round_member *member = &rounds->members.at[round->first];
-	struct gt_late *last = &lates->of[member[round->last].model];
-	int64_t by[GT_LATE_COUNT_];
-
-	for (uint32_t i = 0; i < round->count; i++) {
-		struct gt_late *late = &lates->of[member[i].model];
-		int64_t wait = gt_round_wait(round, &member[i]);
-
-		late->count++;
-		late->waited += wait;
-		last->cost += wait;
-	}
-	if (round->arrived == round->earliest)
-		return;
-	last->last++;
-	last->late += gt_late_of(rounds, lates, round, by);
-	for (int c = 0; c < GT_LATE_COUNT_; c++)
-		last->by[c] += by[c];
 }
 
 /* From the end of the job backwards: what the last one to come did since its collective before. */
@@ -318,8 +306,10 @@ int gt_lates_find(const struct gt_job *job, const struct gt_rounds *rounds,
 	l->stretch = calloc(rounds->members.count + 1, sizeof(*l->stretch));
 	l->before = calloc(rounds->members.count + 1, sizeof(*l->before));
 	rc = l->of && l->stretch && l->before ? stretch_all(job, rounds, l) : -ENOMEM;
-	for (size_t i = 0; !rc && i < rounds->all.count; i++)
-		add_round(rounds, &rounds->all.at[i], l);
+	if (!rc)
+		rc = gt_network_find(job, rounds, &l->network);
+	if (!rc)
+		rc = gt_lates_blame(rounds, l);
 	if (!rc)
 		walk_path(rounds, l);
 	return rc;
@@ -330,5 +320,7 @@ void gt_lates_fini(struct gt_lates *lates)
 	free(lates->of);
 	free(lates->stretch);
 	free(lates->before);
+	gt_network_fini(&lates->network);
+	gt_vec_free(&lates->blames);
 	*lates = (struct gt_lates){0};
 }

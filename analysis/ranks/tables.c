@@ -23,6 +23,7 @@ static const struct gt_column late_columns[] = {
 	{"work", "More GPU Work (ns)", "more work", GT_COLUMN_TIME},
 	{"data", "Loading Data (ns)", "loading", GT_COLUMN_TIME},
 	{"host", "Host (ns)", "host", GT_COLUMN_TIME},
+	{"network", "Network (ns)", "network", GT_COLUMN_TIME},
 	{"path", "Critical Path (ns)", "critical path", GT_COLUMN_TIME},
 	{"path_busy", "Critical Path Busy (ns)", NULL, GT_COLUMN_TIME},
 	{"cause", "Cause", "cause", GT_COLUMN_TEXT},
@@ -252,33 +253,40 @@ static int add_durations(const struct gt_job *job, size_t f, struct steps *steps
 	return 0;
 }
 
-/* A collective belongs to the step of the one that came last. */
-static int add_step_round(const struct gt_ranks *ranks, const struct gt_round *round,
+/* A collective belongs to the step of the one that came last. @blame: the first of @round or later;
+ * moves on behind those of @round. */
+static int add_step_round(const struct gt_ranks *ranks, size_t r, size_t *blame,
 			  struct steps *steps)
 {
+	const struct gt_round *round = &ranks->rounds.all.at[r];
 	const struct gt_round_member *member = &ranks->rounds.members.at[round->first];
 	const struct gt_round_member *last = &member[round->last];
 	const struct gt_model *model = &ranks->job->models[last->model];
 	uint32_t range = gt_key_step(model, &model->ops.at[last->op]);
-	int64_t by[GT_LATE_COUNT_], wait = 0;
-	struct step_late *late;
-	struct step *step;
+	struct step *step = NULL;
 
-	if (range == GT_NONE)
-		return 0;
-	step = get_step(steps, gt_model_name(model, model->ranges.at[range].name),
-			ranks->job->count);
-	if (!step)
-		return -ENOMEM;
-	for (uint32_t i = 0; i < round->count; i++)
-		wait += gt_round_wait(round, &member[i]);
-	late = &step->of[last->model];
-	late->late += gt_late_of(&ranks->rounds, &ranks->lates, round, by);
-	late->cost += wait;
-	for (int c = 0; c < GT_LATE_COUNT_; c++)
-		late->by[c] += by[c];
-	step->count++;
-	step->waited += wait;
+	if (range != GT_NONE) {
+		step = get_step(steps, gt_model_name(model, model->ranges.at[range].name),
+				ranks->job->count);
+		if (!step)
+			return -ENOMEM;
+		step->count++;
+	}
+	for (; *blame < ranks->lates.blames.count; ++*blame) {
+		const struct gt_late_blame *one = &ranks->lates.blames.at[*blame];
+		struct step_late *late;
+
+		if (one->round != r)
+			break;
+		if (!step)
+			continue;
+		late = &step->of[one->model];
+		late->late += one->late;
+		late->cost += one->cost;
+		for (int c = 0; c < GT_LATE_COUNT_; c++)
+			late->by[c] += one->by[c];
+		step->waited += one->cost;
+	}
 	return 0;
 }
 
@@ -316,8 +324,8 @@ int gt_ranks_steps(const struct gt_ranks *ranks, struct gt_table *ret_table)
 		      step_columns, COLUMNS(step_columns));
 	for (size_t f = 0; !rc && f < ranks->job->count; f++)
 		rc = add_durations(ranks->job, f, &steps);
-	for (size_t i = 0; !rc && i < ranks->rounds.all.count; i++)
-		rc = add_step_round(ranks, &ranks->rounds.all.at[i], &steps);
+	for (size_t i = 0, blame = 0; !rc && i < ranks->rounds.all.count; i++)
+		rc = add_step_round(ranks, i, &blame, &steps);
 	for (size_t i = 0; i < steps.all.count; i++) {
 		struct step *step = &steps.all.at[i];
 

@@ -39,7 +39,7 @@ static void say_late(const struct gt_ranks *ranks, size_t columns)
 		const struct gt_late *late = &ranks->lates.of[f];
 
 		waited += late->waited;
-		if (late->last && (!most || late->cost > most->cost)) {
+		if (late->cost && (!most || late->cost > most->cost)) {
 			most = late;
 			which = f;
 		}
@@ -53,12 +53,13 @@ static void say_late(const struct gt_ranks *ranks, size_t columns)
 	gt_table_time((double)most->cost, cost, sizeof(cost));
 	gt_table_time((double)waited, all, sizeof(all));
 	gt_wrap_line(stdout, columns, 0,
-		     "%s came last to %lu of %lu collectives; the others waited %s for it, of %s "
-		     "in all.",
-		     text, (unsigned long)most->last, (unsigned long)most->count, cost, all);
+		     "%s made the others wait %s, of %s in all; it came last to %lu of %lu "
+		     "collectives.",
+		     text, cost, all, (unsigned long)most->last, (unsigned long)most->count);
 	if (cause)
 		gt_wrap_line(stdout, columns, 0,
-			     "Cause: %s (%.0f %% of the time that it was late).", cause, share);
+			     "Cause: %s (%.0f %% of the time that it made a rank late).", cause,
+			     share);
 	putchar('\n');
 }
 
@@ -189,7 +190,10 @@ static const struct gt_cmdline_spec spec = {
 		"rank to come makes the others wait; its cause is found from what it did since "
 		"the collective before, against what the others did: its GPU took longer for as "
 		"many operations, had more of them, or was idle while its host loaded data or did "
-		"something else. The critical path goes from the last collective backwards, always "
+		"something else. Where an earlier collective had kept it, the blame is that "
+		"collective's last rank's. A slow network shows where the same collective is "
+		"faster among other ranks. The critical path goes from the last collective "
+		"backwards, always "
 		"on the rank that came last. Clocks of one machine are related exactly, those of "
 		"others by when collectives ended; the table of clocks tells the error within "
 		"which "

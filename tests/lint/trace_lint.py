@@ -2,11 +2,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """Checks trace files against the format (docs/FORMAT.md), rule by rule.
 
-usage: trace_lint.py [--running] [--foreign-rows] FILE...
+usage: trace_lint.py [--running] [--foreign-rows] [--merged] FILE...
 
 --running       the file of a process that still runs or was killed: the array form, of which the
                 last line may be missing its end (a repaired file says so itself)
 --foreign-rows  allow rows that no metadata event names
+--merged        what `gputrace merge` wrote: commas end the lines of events
 
 One line per finding: FILE:LINE: rule: what is wrong. Exit 0: nothing found, 1: findings, 2: usage.
 Needs nothing but Python's standard library; shares no code with the writer.
@@ -53,10 +54,11 @@ def nanoseconds(microseconds):
 class Lint:
     """The findings of one file."""
 
-    def __init__(self, path, running, foreign_rows):
+    def __init__(self, path, running=False, foreign_rows=False, merged=False):
         self.path = path
         self.running = running
         self.foreign_rows = foreign_rows
+        self.merged = merged
         self.findings = []
         self.events = []       # (line number, event)
         self.header = {}
@@ -149,6 +151,12 @@ class Lint:
             return
         if len(whole.get("traceEvents", ())) != end - start - 1:
             self.say(start + 1, "lines", "not one event per line")
+        if self.merged:
+            for number in range(start + 1, end - 1):
+                if not lines[number].endswith("},"):
+                    self.say(number + 1, "lines", "does not end with an event and a comma")
+            lines = [*lines[:start + 1], *(line.removesuffix(",") for line in lines[start + 1:end])]
+            lines[start + 2:] = ["," + line for line in lines[start + 2:]]
         self.take_event(start + 2, lines[start + 1].rstrip(" "))
         for number in range(start + 2, end):
             self.take_line(number + 1, lines[number])
@@ -506,7 +514,7 @@ class Lint:
 
 
 def main(arguments):
-    options = {"--running": False, "--foreign-rows": False}
+    options = {"--running": False, "--foreign-rows": False, "--merged": False}
     paths = []
     for argument in arguments:
         if argument in options:
@@ -521,7 +529,7 @@ def main(arguments):
         return 2
     found = False
     for path in paths:
-        for line in Lint(path, options["--running"], options["--foreign-rows"]).run():
+        for line in Lint(path, *options.values()).run():
             print(line)
             found = True
     return 1 if found else 0

@@ -5,7 +5,10 @@
 import statistics
 
 import cases
+import generate
 import rank_traces
+
+MS = rank_traces.MS
 
 CAUSES = {
     "gpu": "slower GPU",
@@ -102,6 +105,78 @@ def test_a_slow_network_makes_nobody_late():
     cases.close(row["Bus GB/s"], rank_traces.BYTES / true * 2 * 7 / 8, "bus", 0.01)
     shares = [line["Cost Others (ns)"] for line in found["rank_late"]]
     assert max(shares) < 0.6 * sum(shares), shares
+
+
+def grid(slow, columns=True, steps=20, late=None):
+    """8 ranks of one host: pairs and, with @columns, two columns of four. The sets of a @slow rank take 3 ms
+    instead of 1, the rank @late computes 2 ms longer before its pair's. And the waits in ns that these cost."""
+    members = [rank_traces.Rank(n, "a", 0, 0) for n in range(8)]
+    cost = {"network": 0, "late": 0}
+
+    def meet(sets, name):
+        for numbers in sets:
+            came = {n: members[n].now for n in numbers}
+            hit = slow in numbers
+            end = max(came.values()) + MS * (3 if hit else 1)
+            cost["network"] += hit * 2 * MS * (len(numbers) - 1)
+            for n in numbers:
+                cost["late"] += max(came.values()) - came[n]
+                members[n].slice(lambda *words, of=numbers: in_group(name + str(of[0]), of, *words), "", came[n], end)
+                members[n].now = end + 1000
+
+    for _ in range(steps):
+        for rank in members:
+            length = 2 * MS + (2 * MS if rank.number == late else 0)
+            rank.slice(generate.kernel, "gemm", rank.now, rank.now + length)
+            rank.now += length + 1000
+        meet([(n, n + 1) for n in range(0, 8, 2)], "pair")
+        if columns:
+            meet([range(n, 8, 2) for n in range(2)], "column")
+        meet([range(8)], "world")
+    return members, cost
+
+
+def in_group(name, numbers, *words):
+    event = rank_traces.all_reduce(*words)
+    event["args"].update({"Process Group Name": name, "Process Group Ranks": str(list(numbers)), "Group size": len(numbers)})
+    return event
+
+
+def test_whose_network_is_slow():
+    """It is in each of the slow sets; and who comes late for that does not answer for it."""
+    members, cost = grid(5)
+    rows = cases.tables("ranks", written(members))["rank_late"]
+    assert (rows[0]["Rank"], rows[0]["Cause"]) == ("rank 5", "network"), rows[0]
+    cases.close(rows[0]["Cost Others (ns)"], cost["network"] - world(20, 8) + cost["late"], "cost", 0.01)
+    assert not any(row["Network (ns)"] for row in rows[1:]), rows
+    assert sum(row["Cost Others (ns)"] for row in rows) == sum(row["Waited (ns)"] for row in rows)
+
+
+def world(steps, ranks):
+    """The part of the network's cost that no other set shows: of what all ranks are in."""
+    return steps * 2 * MS * (ranks - 1)
+
+
+def test_two_that_are_always_together_share_it():
+    rows = by_rank(cases.tables("ranks", written(grid(5, columns=False)[0]))["rank_late"])
+    assert [name for name, row in rows.items() if row["Network (ns)"]] == ["rank 4", "rank 5"] or \
+        [name for name, row in rows.items() if row["Network (ns)"]] == ["rank 5", "rank 4"], rows
+    assert rows["rank 4"]["Network (ns)"] == rows["rank 5"]["Network (ns)"], rows
+
+
+def test_nobody_s_network_is_slow():
+    for slow, late in ((None, None), (None, 3)):
+        rows = cases.tables("ranks", written(grid(slow, late=late)[0]))["rank_late"]
+        assert not any(row["Network (ns)"] for row in rows), rows
+
+
+def test_who_was_kept_is_not_to_blame():
+    """Rank 3 keeps its pair, the pair its columns, these all: all of it is what rank 3 cost."""
+    members, cost = grid(None, late=3)
+    rows = cases.tables("ranks", written(members))["rank_late"]
+    assert (rows[0]["Rank"], rows[0]["Cause"]) == ("rank 3", "slower GPU"), rows[0]
+    cases.close(rows[0]["Cost Others (ns)"], cost["late"], "cost", 0.1)
+    assert all(row["Cost Others (ns)"] < 0.05 * cost["late"] for row in rows[1:]), rows
 
 
 def test_steps_and_kernels():

@@ -4,6 +4,8 @@
  *
  *   collectives train ID RANK RANKS STEPS LATE_NS   a rank of several processes, which meet through
  *                                                   the file ID; the host is late in each step
+ *   collectives grid ID STEPS LATE_NS               a rank under Open MPI's mpirun: its pair, its
+ *                                                   column of all pairs, and all have collectives
  *   collectives device COUNT                        one process with several devices
  *   collectives errors                              calls that fail
  *   collectives cost N                              ns of a call of NCCL that launches nothing, and
@@ -84,12 +86,17 @@ static ncclUniqueId share_id(const char *path, int rank)
 	return id;
 }
 
+static void run_kernels(CUfunction compute, CUstream stream)
+{
+	for (int i = 0; i < 4; i++)
+		check(cuLaunchKernel(compute, 64, 1, 1, 128, 1, 1, 0, stream, NULL, NULL));
+}
+
 static void step(CUfunction compute, CUstream stream, ncclComm_t comm, long late)
 {
 	if (late)
 		nap(late);
-	for (int i = 0; i < 4; i++)
-		check(cuLaunchKernel(compute, 64, 1, 1, 128, 1, 1, 0, stream, NULL, NULL));
+	run_kernels(compute, stream);
 	ncclAllReduce(NULL, NULL, COUNT, ncclFloat, ncclSum, comm, stream);
 	ncclAllGather(NULL, NULL, COUNT / 4, ncclBfloat16, comm, stream);
 	check(cuStreamSynchronize(stream));
@@ -134,6 +141,43 @@ static int train(char **words)
 	SHOW(ncclCommDestroy(half));
 	SHOW(ncclCommFinalize(comm));
 	SHOW(ncclCommDestroy(comm));
+	return 0;
+}
+
+static int from_launcher(const char *name)
+{
+	const char *text = getenv(name);
+
+	if (!text)
+		exit(3);
+	return atoi(text);
+}
+
+/* As with tensor and data parallelism. */
+static int grid(char **words)
+{
+	int rank = from_launcher("OMPI_COMM_WORLD_RANK"), steps = atoi(words[1]);
+	CUfunction compute = use_device(0);
+	ncclUniqueId id = share_id(words[0], rank);
+	ncclComm_t all, pair, column;
+	CUstream stream;
+
+	check(cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING));
+	SHOW(ncclCommInitRank(&all, from_launcher("OMPI_COMM_WORLD_SIZE"), id, rank));
+	SHOW(ncclCommSplit(all, rank / 2, rank, &pair, NULL));
+	SHOW(ncclCommSplit(all, rank % 2, rank, &column, NULL));
+	for (int i = 0; i < steps; i++) {
+		nap(atol(words[2]));
+		run_kernels(compute, stream);
+		ncclAllReduce(NULL, NULL, COUNT, ncclBfloat16, ncclSum, pair, stream);
+		run_kernels(compute, stream);
+		ncclAllReduce(NULL, NULL, COUNT * 4, ncclFloat, ncclSum, column, stream);
+		ncclAllReduce(NULL, NULL, 1, ncclFloat, ncclSum, all, stream);
+		check(cuStreamSynchronize(stream));
+	}
+	SHOW(ncclCommDestroy(pair));
+	SHOW(ncclCommDestroy(column));
+	SHOW(ncclCommDestroy(all));
 	return 0;
 }
 
@@ -229,6 +273,8 @@ int main(int argc, char **argv)
 {
 	if (argc == 7 && !strcmp(argv[1], "train"))
 		return train(argv + 2);
+	if (argc == 5 && !strcmp(argv[1], "grid"))
+		return grid(argv + 2);
 	if (argc == 3 && !strcmp(argv[1], "device"))
 		return device(atoi(argv[2]));
 	if (argc == 3 && !strcmp(argv[1], "cost"))

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * The kernel of a launch: it begins when its stream is ready, and ends when all that it meets have
- * begun and their bytes have gone over a network of SIMNCCL_GBS (100) GB/s.
+ * begun and their bytes have gone over the slowest one's network: SIMNCCL_GBS (100) GB/s of each.
  */
 #include "nccl/sim_nccl.h"
 
@@ -11,6 +11,7 @@
 
 #define LATENCY_NS  8000u
 #define DEFAULT_GBS 100.0
+#define KBS_PER_GBS 1e6
 #define CHANNELS    4
 #define THREADS     512
 
@@ -35,12 +36,22 @@ static double bus_bytes(const struct sim_operation *op)
 	}
 }
 
-static uint64_t transfer_ns(const struct sim_operation *op)
+static uint64_t own_kbs(void)
 {
 	const char *text = getenv("SIMNCCL_GBS");
-	double gbs = text ? atof(text) : DEFAULT_GBS;
+	double kbs = (text ? atof(text) : 0) * KBS_PER_GBS;
 
-	return (uint64_t)(bus_bytes(op) / (gbs > 0 ? gbs : DEFAULT_GBS));
+	return (uint64_t)(kbs >= 1 ? kbs : DEFAULT_GBS * KBS_PER_GBS);
+}
+
+/* When the last one came, and the slowest network of all. */
+struct gathering {
+	uint64_t last, kbs;
+};
+
+static uint64_t transfer_ns(const struct sim_operation *op, const struct gathering *gathering)
+{
+	return (uint64_t)(bus_bytes(op) * KBS_PER_GBS / (double)gathering->kbs);
 }
 
 /* What a kernel waits for, as long as it runs. */
@@ -78,35 +89,38 @@ static void come(const struct sim_operation *op, uint64_t start)
 
 	if (is_pair(op))
 		find_pair(op, &own, &other);
+	atomic_store(&own->kbs, own_kbs());
 	atomic_store(&own->start, sim_clock_shared ? sim_clock_shared(start) : start);
 	atomic_store(&own->tag, op->number);
 }
 
-static uint64_t wait_for(const struct sim_operation *op, const struct sim_cell *cell)
+static void wait_for(const struct sim_operation *op, const struct sim_cell *cell,
+		     struct gathering *gathering)
 {
-	uint64_t start = sim_nccl_wait(op->comm->shared, &cell->tag, op->number)
-				 ? atomic_load(&cell->start)
-				 : 0;
+	uint64_t start, kbs;
 
-	return start && sim_clock_own ? sim_clock_own(start) : start;
+	if (!sim_nccl_wait(op->comm->shared, &cell->tag, op->number))
+		return;
+	start = atomic_load(&cell->start);
+	kbs = atomic_load(&cell->kbs);
+	start = sim_clock_own ? sim_clock_own(start) : start;
+	gathering->last = start > gathering->last ? start : gathering->last;
+	gathering->kbs = kbs < gathering->kbs ? kbs : gathering->kbs;
 }
 
-/* When the last one came. */
-static uint64_t last_start(const struct sim_operation *op)
+static struct gathering gather(const struct sim_operation *op)
 {
+	struct gathering gathering = {0, own_kbs()};
 	struct sim_cell *own, *other;
-	uint64_t last = 0;
 
 	if (is_pair(op)) {
 		find_pair(op, &own, &other);
-		return wait_for(op, other);
+		wait_for(op, other, &gathering);
+		return gathering;
 	}
-	for (int i = 0; i < op->comm->ranks; i++) {
-		uint64_t start = wait_for(op, &op->comm->shared->all[op->number % SIM_SLOTS][i]);
-
-		last = start > last ? start : last;
-	}
-	return last;
+	for (int i = 0; i < op->comm->ranks; i++)
+		wait_for(op, &op->comm->shared->all[op->number % SIM_SLOTS][i], &gathering);
+	return gathering;
 }
 
 static uint64_t meet(void *data, uint64_t start)
@@ -117,10 +131,10 @@ static uint64_t meet(void *data, uint64_t start)
 	for (size_t i = 0; i < meeting->count; i++)
 		come(&meeting->operations[i], start);
 	for (size_t i = 0; i < meeting->count; i++) {
-		uint64_t last = last_start(&meeting->operations[i]);
+		struct gathering all = gather(&meeting->operations[i]);
 
-		end = last > end ? last : end;
-		ns += transfer_ns(&meeting->operations[i]);
+		end = all.last > end ? all.last : end;
+		ns += transfer_ns(&meeting->operations[i], &all);
 	}
 	atomic_fetch_sub(&meeting->comm->meetings, 1);
 	free(meeting);

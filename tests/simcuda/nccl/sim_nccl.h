@@ -32,6 +32,7 @@ enum sim_nccl_function {
 struct sim_cell {
 	_Atomic uint64_t tag;
 	_Atomic uint64_t start;
+	_Atomic uint64_t kbs; /* kB/s of its network */
 };
 
 /* What a rank asked for in ncclCommSplit. */
