@@ -224,6 +224,7 @@ static void make_hang(struct gt_pipeline *p)
 		.names = &p->threads,
 		.demangle = p->stores.demangle,
 		.output = &p->output,
+		.ranges = p->ranges,
 		.flushing = gt_flusher_busy_ns,
 	};
 }

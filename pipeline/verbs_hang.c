@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * The verb hang: the report of pipeline/hang, in pieces as large as an answer. "text" or "json"
- * begins, "more N" gives the bytes from the Nth on.
+ * begins, "text summary" and "json summary" with core/control/hang_summary.h behind it, "more N"
+ * gives the bytes from the Nth on.
  */
 #include <errno.h>
 #include <string.h>
@@ -13,6 +14,16 @@
 
 #define MOST_BYTES ((size_t)1 << 20)
 #define MORE       "more "
+
+static const struct {
+	const char *argument;
+	struct gt_hang_form form;
+} forms[] = {
+	{"text", {.most = MOST_BYTES}},
+	{"json", {.as_json = true, .most = MOST_BYTES}},
+	{"text summary", {.summary = true, .most = MOST_BYTES}},
+	{"json summary", {.as_json = true, .summary = true, .most = MOST_BYTES}},
+};
 
 /* The report that is being given. */
 static struct gt_json report;
@@ -36,12 +47,13 @@ static int give(struct gt_reply *reply, size_t from)
 	return 0;
 }
 
-static int begin(struct gt_pipeline *p, const struct gt_verb_call *call, bool as_json)
+static int begin(struct gt_pipeline *p, const struct gt_verb_call *call,
+		 const struct gt_hang_form *form)
 {
 	gt_json_fini(&report);
 	if (gt_json_init(&report, call->reply->size))
 		return refuse(call->reply, "no memory for the report", -ENOMEM);
-	gt_hang_print(&p->hang, call->now, as_json, MOST_BYTES, &report);
+	gt_hang_print(&p->hang, call->now, form, &report);
 	if (!report.failed)
 		return give(call->reply, 0);
 	gt_json_fini(&report);
@@ -62,7 +74,8 @@ int gt_verb_hang(struct gt_pipeline *p, const struct gt_verb_call *call)
 {
 	if (!strncmp(call->argument, MORE, strlen(MORE)))
 		return go_on(call->reply, call->argument + strlen(MORE));
-	if (!strcmp(call->argument, "json") || !strcmp(call->argument, "text"))
-		return begin(p, call, *call->argument == 'j');
+	for (size_t i = 0; i < sizeof(forms) / sizeof(forms[0]); i++)
+		if (!strcmp(call->argument, forms[i].argument))
+			return begin(p, call, &forms[i].form);
 	return refuse(call->reply, "text or json", -EINVAL);
 }

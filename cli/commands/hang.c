@@ -5,7 +5,9 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "cli/control/missing.h"
 #include "cli/control/tell.h"
+#include "core/control/hang_summary.h"
 #include "readers/show.h"
 
 /* The process looks at its threads for some ms each, and at what else it is asked before. */
@@ -17,42 +19,62 @@ static const struct gt_cmdline_option options[] = {
 	{NULL, NULL, NULL, NULL},
 };
 
-/* One report behind the other, an empty line between them. */
+/* Several processes are compared; one by one they are printed. */
+struct answers {
+	struct gt_missing missing;
+	const char *between; /* reports: an empty line */
+	bool as_json, failed;
+};
+
 static int print(const struct gt_talk *talk, void *context)
 {
-	const char **between = context;
+	struct answers *answers = context;
+	char *summary = strstr(talk->whole, GT_HANG_SUMMARY);
 
-	fputs(*between, stdout);
+	if (summary) {
+		*summary = 0;
+		answers->failed |= gt_missing_take(&answers->missing, talk->box->head.pid,
+						   talk->box->head.rank,
+						   summary + strlen(GT_HANG_SUMMARY)) != 0;
+	}
+	fputs(answers->between, stdout);
 	for (const char *line = talk->whole; *line;) {
 		int length = (int)strcspn(line, "\n");
 
 		gt_show_line(stdout, "%.*s", length, line);
 		line += length + (line[length] == '\n');
 	}
+	if (!answers->as_json)
+		answers->between = "\n";
 	return GT_EXIT_OK;
 }
 
-static int print_text(const struct gt_talk *talk, void *context)
+static bool is_one_process(const struct gt_cmdline *args)
 {
-	const char **between = context;
-	int rc = print(talk, context);
-
-	*between = "\n";
-	return rc;
+	return args->input_count == 1 && strcmp(args->inputs[0], "all") != 0;
 }
 
 static int run_hang(const struct gt_cmdline *args)
 {
-	bool as_json = gt_cmdline_get(args, "json") != NULL;
-	const char *between = "";
+	struct answers answers = {.between = "", .as_json = gt_cmdline_get(args, "json") != NULL};
+	const char *form = answers.as_json ? "json" : "text";
+	char argument[32];
+	int rc;
 
-	return gt_tell(args, 0,
-		       &(struct gt_tell){.verb = "hang",
-					 .argument = as_json ? "json" : "text",
-					 .patience_ms = PATIENCE_MS,
-					 .print = as_json ? print : print_text,
-					 .context = &between,
-					 .is_long = true});
+	snprintf(argument, sizeof(argument), "%s%s", form, is_one_process(args) ? "" : " summary");
+	rc = gt_tell(args, 0,
+		     &(struct gt_tell){.verb = "hang",
+				       .argument = argument,
+				       .patience_ms = PATIENCE_MS,
+				       .print = print,
+				       .context = &answers,
+				       .is_long = true});
+	if (answers.failed)
+		rc = GT_EXIT_FAILED;
+	else
+		gt_missing_print(&answers.missing, answers.as_json, stdout);
+	gt_missing_fini(&answers.missing);
+	return rc;
 }
 
 static const struct gt_cmdline_spec spec = {
@@ -62,7 +84,10 @@ static const struct gt_cmdline_spec spec = {
 		"kernel; a CUDA call, which never returned; or nothing of CUDA's, and where the "
 		"host is. Then what is in flight on each stream and the line that launched it, "
 		"and for each thread the CUDA call that it is in, since when, and its native and "
-		"Python stack. The processes go on. It works while CUPTI's flush hangs, too. The "
+		"Python stack. Of several processes that use NCCL (run --libraries=nccl) it says "
+		"last "
+		"in which collective they wait, and who has not called it. The processes go on. It "
+		"works while CUPTI's flush hangs, too. The "
 		"exit status is 1 if a process cannot be spoken to. To have it reported without "
 		"being asked: gputrace run --watchdog=60s.",
 	.example = "gputrace hang 4100",

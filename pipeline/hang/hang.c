@@ -43,23 +43,26 @@ struct gt_hang_report *gt_hang_collect(struct gt_hang *hang, uint64_t now, bool 
 	report.is_outside = is_outside(hang->output->metadata);
 	gt_call_stacks_refresh(hang->calls->stacks);
 	gt_hang_find_streams(&report);
+	gt_hang_find_collectives(&report);
 	gt_hang_find_threads(&report);
 	gt_hang_judge(&report);
 	return &report;
 }
 
 /* The threads that matter most come first. */
-void gt_hang_print(struct gt_hang *hang, uint64_t now, bool as_json, size_t most,
+void gt_hang_print(struct gt_hang *hang, uint64_t now, const struct gt_hang_form *form,
 		   struct gt_json *out)
 {
 	struct gt_hang_report *report = gt_hang_collect(hang, now, true);
 
 	for (;;) {
-		if (as_json)
+		if (form->as_json)
 			gt_hang_print_json(report, out);
 		else
 			gt_hang_print_text(report, out);
-		if (out->length <= most || !report->thread_count)
+		if (form->summary)
+			gt_hang_print_summary(report, out);
+		if (out->length <= form->most || !report->thread_count)
 			return;
 		report->thread_count--;
 		report->threads_more++;

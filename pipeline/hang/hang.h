@@ -18,6 +18,7 @@ struct gt_config;
 struct gt_demangle;
 struct gt_json;
 struct gt_output;
+struct gt_ranges;
 struct gt_thread_names;
 
 /* Given: all but the last two, which are zero at first. */
@@ -27,6 +28,7 @@ struct gt_hang {
 	struct gt_thread_names *names;
 	struct gt_demangle *demangle;
 	const struct gt_output *output;
+	const struct gt_ranges *ranges;
 	uint64_t (*flushing)(uint64_t now); /* for how long CUPTI's flush has not returned, ns */
 	uint32_t reports;                   /* files written so far */
 	struct gt_watchdog watchdog;
@@ -40,9 +42,15 @@ bool gt_hang_watch(struct gt_hang *hang, uint64_t now);
 /* The trace is being closed: a stall that has ended a moment ago is said to have. */
 void gt_hang_end(struct gt_hang *hang, uint64_t now);
 
-/* Fills the empty @out with the report, as text or as one JSON object in a line. Of more than @most
- * bytes threads are left out at the end. */
-void gt_hang_print(struct gt_hang *hang, uint64_t now, bool as_json, size_t most,
+/* How a report is printed. */
+struct gt_hang_form {
+	bool as_json; /* one object in a line; else text */
+	bool summary; /* behind it lines for a command that compares processes, collectives.h */
+	size_t most;  /* bytes: of more, threads are left out at the end */
+};
+
+/* Fills the empty @out with the report. */
+void gt_hang_print(struct gt_hang *hang, uint64_t now, const struct gt_hang_form *form,
 		   struct gt_json *out);
 
 #endif

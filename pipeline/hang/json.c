@@ -102,6 +102,44 @@ static void put_host(const struct gt_hang_host *host, struct gt_json *out)
 	gt_json_char(out, '}');
 }
 
+static void put_collective(const char *key, const struct gt_library_call *call, uint64_t age,
+			   struct gt_json *out)
+{
+	const char *name = gt_library_function(call->function);
+
+	if (!call->function)
+		return;
+	gt_json_key_text(out, key);
+	gt_json_char(out, '{');
+	gt_json_member_u64(out, "collective", call->sequence);
+	gt_json_member_cstr(out, "call", name ? name : "?");
+	put_seconds(out, "seconds", age);
+	gt_json_char(out, '}');
+}
+
+static void put_communicators(const struct gt_hang_report *report, struct gt_json *out)
+{
+	char id[GT_HANG_COMMUNICATOR_TEXT];
+
+	if (!report->communicator_count)
+		return;
+	gt_json_key_text(out, "communicators");
+	gt_json_char(out, '[');
+	for (uint32_t i = 0; i < report->communicator_count; i++) {
+		const struct gt_hang_communicator *of = &report->communicators[i];
+
+		gt_json_comma(out);
+		gt_json_char(out, '{');
+		gt_hang_communicator_text(of->last.communicator, id);
+		gt_json_member_cstr(out, "communicator", id);
+		gt_json_member_u64(out, "members", of->last.ranks);
+		put_collective("last", &of->last, of->last_age, out);
+		put_collective("in_flight", &of->waits, of->waits_age, out);
+		gt_json_char(out, '}');
+	}
+	gt_json_char(out, ']');
+}
+
 static void put_state(const struct gt_hang_thread *thread, struct gt_json *out)
 {
 	static const char *const states[] = {
@@ -146,6 +184,7 @@ void gt_hang_print_json(const struct gt_hang_report *report, struct gt_json *out
 		put_stream(&report->streams[i], out);
 	gt_json_char(out, ']');
 	put_host(&report->host, out);
+	put_communicators(report, out);
 	gt_json_key(out, "threads");
 	gt_json_char(out, '[');
 	for (uint32_t i = 0; i < report->thread_count; i++)

@@ -12,14 +12,16 @@
 #include "core/json/json.h"
 #include "pipeline/hang/hang.h"
 #include "pipeline/join/in_flight.h"
+#include "pipeline/ranges/collectives.h"
 
 struct gt_stack;
 struct gt_string;
 
-#define GT_HANG_STREAMS    64u
-#define GT_HANG_OPERATIONS 4u /* of a stream, the oldest ones */
-#define GT_HANG_THREADS    256u
-#define GT_HANG_TEXT       768u
+#define GT_HANG_STREAMS           64u
+#define GT_HANG_OPERATIONS        4u /* of a stream, the oldest ones */
+#define GT_HANG_THREADS           256u
+#define GT_HANG_TEXT              768u
+#define GT_HANG_COMMUNICATOR_TEXT 19u
 
 /* A launch that is not done, as far as is known. */
 struct gt_hang_operation {
@@ -53,6 +55,14 @@ struct gt_hang_host {
 	uint64_t age; /* ns since the call */
 	uint32_t tid;
 	const struct gt_stack *stack;
+};
+
+/* A communicator of NCCL (run --libraries=nccl), and how far this process is in it. */
+struct gt_hang_communicator {
+	struct gt_library_call last;  /* its newest collective that was called */
+	uint64_t last_age;            /* ns */
+	struct gt_library_call waits; /* the oldest one in flight; function 0: none is known */
+	uint64_t waits_age;           /* ns since its launch */
 };
 
 /* A thread of the program. */
@@ -95,6 +105,8 @@ struct gt_hang_report {
 	uint32_t streams_more, threads_more; /* that there was no room for */
 	uint64_t operations;                 /* in flight */
 	struct gt_hang_host host;            /* the oldest one */
+	uint32_t communicator_count;
+	struct gt_hang_communicator communicators[GT_RANGE_COLLECTIVES];
 	struct gt_hang_stream streams[GT_HANG_STREAMS];
 	struct gt_hang_thread threads[GT_HANG_THREADS];
 	enum gt_hang_verdict verdict;
@@ -107,6 +119,7 @@ struct gt_hang_report *gt_hang_collect(struct gt_hang *hang, uint64_t now, bool 
 
 /* Its parts, in this order. */
 void gt_hang_find_streams(struct gt_hang_report *report);
+void gt_hang_find_collectives(struct gt_hang_report *report);
 void gt_hang_find_threads(struct gt_hang_report *report);
 void gt_hang_judge(struct gt_hang_report *report);
 
@@ -115,6 +128,9 @@ const char *gt_hang_verdict_name(enum gt_hang_verdict verdict);
 
 /* "stream 13 of device 0", "a default stream", ...; into @ret_text of @size bytes. */
 void gt_hang_stream_text(const struct gt_hang_stream *stream, char *ret_text, size_t size);
+
+/* "0x" and 16 digits, as in the trace. */
+void gt_hang_communicator_text(uint64_t communicator, char ret_text[GT_HANG_COMMUNICATOR_TEXT]);
 
 /* "61.2 s", "350 ms". */
 void gt_hang_age_text(uint64_t ns, char *ret_text, size_t size);
@@ -130,5 +146,6 @@ bool gt_hang_place_text(const struct gt_hang_thread *thread, char *ret_text, siz
 /* Prints it. */
 void gt_hang_print_text(const struct gt_hang_report *report, struct gt_json *out);
 void gt_hang_print_json(const struct gt_hang_report *report, struct gt_json *out);
+void gt_hang_print_summary(const struct gt_hang_report *report, struct gt_json *out);
 
 #endif

@@ -116,6 +116,33 @@ static void put_streams(const struct gt_hang_report *report, struct gt_json *out
 	    age);
 }
 
+static const char *function_of(const struct gt_library_call *call)
+{
+	const char *name = gt_library_function(call->function);
+
+	return name ? name : "(unknown function)";
+}
+
+static void put_communicators(const struct gt_hang_report *report, struct gt_json *out)
+{
+	char id[GT_HANG_COMMUNICATOR_TEXT], age[32];
+
+	for (uint32_t i = 0; i < report->communicator_count; i++) {
+		const struct gt_hang_communicator *of = &report->communicators[i];
+
+		gt_hang_communicator_text(of->last.communicator, id);
+		say(out, "\ncommunicator %s of %u ranks\n", id, of->last.ranks);
+		gt_hang_age_text(of->last_age, age, sizeof(age));
+		say(out, "    called last: collective %lu, %s, %s ago\n",
+		    (unsigned long)of->last.sequence, function_of(&of->last), age);
+		if (!of->waits.function)
+			continue;
+		gt_hang_age_text(of->waits_age, age, sizeof(age));
+		say(out, "    in flight: collective %lu, %s, launched %s ago\n",
+		    (unsigned long)of->waits.sequence, function_of(&of->waits), age);
+	}
+}
+
 static void put_where(const struct gt_hang_thread *thread, struct gt_json *out)
 {
 	char age[32];
@@ -158,5 +185,6 @@ void gt_hang_print_text(const struct gt_hang_report *report, struct gt_json *out
 {
 	put_head(report, out);
 	put_streams(report, out);
+	put_communicators(report, out);
 	put_threads(report, out);
 }

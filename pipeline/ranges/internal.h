@@ -15,6 +15,7 @@
 #include "core/schema/event.h"
 #include "core/schema/ledger.h"
 #include "pipeline/output/outlet.h"
+#include "pipeline/ranges/collectives.h"
 #include "pipeline/ranges/ranges.h"
 #include "pipeline/ranges/steps.h"
 
@@ -116,6 +117,7 @@ struct gt_ranges {
 	struct gt_range_steps steps;
 	bool operators; /* of PyTorch are reported by their names */
 	struct gt_range_forward forwards[GT_RANGE_FORWARDS]; /* by sequence modulo their number */
+	struct gt_range_collectives collectives;
 	uint64_t last_library;
 	struct gt_range_library libraries[GT_RANGE_LIBRARIES]; /* by number modulo the size */
 };

@@ -89,3 +89,18 @@ void gt_range_library_kernel(const struct gt_ranges *ranges, struct gt_event *ev
 		event->kernel.library =
 			choose(ranges, event->launch.library, first->count, event->place.device);
 }
+
+const struct gt_range_collectives *gt_ranges_collectives(const struct gt_ranges *ranges)
+{
+	return &ranges->collectives;
+}
+
+const struct gt_library_call *gt_ranges_library(const struct gt_ranges *ranges, uint64_t number,
+						uint32_t i)
+{
+	const struct gt_range_library *first = find(ranges, number);
+	const struct gt_range_library *kept =
+		first && i < first->count ? find(ranges, number + i) : NULL;
+
+	return kept ? &kept->call : NULL;
+}

@@ -25,6 +25,7 @@ struct gt_intern;
 struct gt_ledger;
 struct gt_nvtx_record;
 struct gt_outlet;
+struct gt_range_collectives;
 struct gt_ranges;
 
 /* What ranges are made with. Pointers are kept. */
@@ -76,6 +77,13 @@ void gt_ranges_cut(struct gt_ranges *ranges);
 /* Hands every range that is open to @take, as if it ended now. */
 void gt_ranges_each_open(const struct gt_ranges *ranges,
 			 void (*take)(void *context, const struct gt_event *event), void *context);
+
+/* The newest collective of each communicator. */
+const struct gt_range_collectives *gt_ranges_collectives(const struct gt_ranges *ranges);
+
+/* The @i-th of those that a launch has under launch->library. NULL: there are no more. */
+const struct gt_library_call *gt_ranges_library(const struct gt_ranges *ranges, uint64_t number,
+						uint32_t i);
 
 /* The name that the program gave to a thread, or NULL. */
 const struct gt_string *gt_ranges_thread_name(struct gt_ranges *ranges, uint32_t tid);

@@ -204,6 +204,7 @@ static void describe_library(struct gt_ranges *ranges, struct gt_range *range,
 	range->event.name = range->label =
 		gt_intern_cstr(ranges->strings, name ? name : "(unknown function)");
 	range->library = gt_range_library_begin(ranges, range->tid, call);
+	gt_range_collectives_call(&ranges->collectives, call, range->start);
 }
 
 static struct gt_range *begin(struct gt_ranges *ranges, const struct gt_nvtx_record *record)

@@ -64,7 +64,7 @@ MAY_INCLUDE = {
     "pipeline/sources": GUEST_CORE | COLLECTORS | {"pipeline/join", "pipeline/output", "pipeline/ranges",
                                                    "pipeline/recorder", "pipeline/spool"},
     "pipeline/hang": GUEST_CORE | {"collectors/call", "collectors/cupti/library", "collectors/sampler",
-                                   "collectors/symbols", "collectors/unwind", "pipeline/join", "pipeline/output",
+                                   "collectors/symbols", "collectors/unwind", "pipeline/join", "pipeline/ranges", "pipeline/output",
                                    "pipeline/sources", "writers"},
     "pipeline/replay": GUEST_CORE | COLLECTORS | {"pipeline/join", "pipeline/output", "pipeline/ranges",
                                                   "pipeline/recorder", "pipeline/sources", "pipeline/spool"},

@@ -6,8 +6,9 @@
  *                                                   the file ID; the host is late in each step
  *   collectives grid ID STEPS LATE_NS               a rank under Open MPI's mpirun: its pair, its
  *                                                   column of all pairs, and all have collectives
- *   collectives device COUNT                        one process with several devices
- *   collectives errors                              calls that fail
+ *   collectives missing ID RANK RANKS ABSENT        ABSENT comes to the tenth all-reduce of its
+ * half only when the file ID.go is there collectives device COUNT                        one
+ * process with several devices collectives errors                              calls that fail
  *   collectives cost N                              ns of a call of NCCL that launches nothing, and
  *                                                   of a launch: N thousand of each
  */
@@ -181,6 +182,42 @@ static int grid(char **words)
 	return 0;
 }
 
+/* Its file is made by the test. */
+static void wait_for_file(const char *path)
+{
+	char go[512];
+
+	snprintf(go, sizeof(go), "%s.go", path);
+	while (access(go, F_OK))
+		nap(1000000);
+}
+
+static int missing(char **words)
+{
+	int rank = atoi(words[1]), ranks = atoi(words[2]), absent = atoi(words[3]);
+	ncclComm_t comm, half;
+	ncclUniqueId id;
+	CUstream stream;
+
+	use_device(0);
+	id = share_id(words[0], rank);
+	check(cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING));
+	SHOW(ncclCommInitRank(&comm, ranks, id, rank));
+	SHOW(ncclCommSplit(comm, rank % 2, rank, &half, NULL));
+	for (int i = 0; i < 3; i++)
+		ncclAllReduce(NULL, NULL, COUNT, ncclFloat, ncclSum, comm, stream);
+	for (int i = 0; i < 9; i++)
+		ncclAllGather(NULL, NULL, COUNT, ncclFloat, half, stream);
+	check(cuStreamSynchronize(stream));
+	if (rank == absent)
+		wait_for_file(words[0]);
+	ncclAllReduce(NULL, NULL, COUNT, ncclFloat, ncclSum, half, stream);
+	check(cuStreamSynchronize(stream));
+	SHOW(ncclCommDestroy(half));
+	SHOW(ncclCommDestroy(comm));
+	return 0;
+}
+
 static int device(int count)
 {
 	ncclComm_t comms[MOST];
@@ -273,6 +310,8 @@ int main(int argc, char **argv)
 {
 	if (argc == 7 && !strcmp(argv[1], "train"))
 		return train(argv + 2);
+	if (argc == 6 && !strcmp(argv[1], "missing"))
+		return missing(argv + 2);
 	if (argc == 5 && !strcmp(argv[1], "grid"))
 		return grid(argv + 2);
 	if (argc == 3 && !strcmp(argv[1], "device"))

@@ -1,0 +1,105 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * How far this process is in each communicator of NCCL, see report.h: what it called last, and the
+ * oldest collective that the GPU has not finished. Others may wait for the next one.
+ */
+#include <string.h>
+
+#include "core/control/hang_summary.h"
+#include "core/guest/text.h"
+#include "pipeline/hang/report.h"
+#include "pipeline/join/join.h"
+#include "pipeline/ranges/ranges.h"
+#include "pipeline/sources/calls.h"
+
+static struct gt_hang_communicator *find(struct gt_hang_report *report, uint64_t communicator)
+{
+	for (uint32_t i = 0; i < report->communicator_count; i++)
+		if (report->communicators[i].last.communicator == communicator)
+			return &report->communicators[i];
+	return NULL;
+}
+
+static void see(void *context, const struct gt_in_flight_launch *launch)
+{
+	struct gt_hang_report *report = context;
+	uint64_t start = launch->launch->start;
+	const struct gt_library_call *call;
+
+	if (start > report->trace_now)
+		return;
+	for (uint32_t i = 0;
+	     (call = gt_ranges_library(report->hang->ranges, launch->launch->library, i)) != NULL;
+	     i++) {
+		struct gt_hang_communicator *of = find(report, call->communicator);
+
+		if (!of || !call->sequence ||
+		    (of->waits.function && report->trace_now - start <= of->waits_age))
+			continue;
+		of->waits = *call;
+		of->waits_age = report->trace_now - start;
+	}
+}
+
+void gt_hang_find_collectives(struct gt_hang_report *report)
+{
+	const struct gt_range_collectives *all = gt_ranges_collectives(report->hang->ranges);
+	const struct gt_call_join *join = report->hang->calls->join;
+
+	for (uint32_t i = 0; i < GT_RANGE_COLLECTIVES; i++) {
+		const struct gt_range_collective *one = &all->of[i];
+
+		if (one->call.communicator)
+			report->communicators[report->communicator_count++] =
+				(struct gt_hang_communicator){
+					.last = one->call,
+					.last_age = one->start < report->trace_now
+							    ? report->trace_now - one->start
+							    : 0};
+	}
+	if (report->has_cupti && report->communicator_count)
+		gt_in_flight_each(&join->flight, join->calls, see, report);
+}
+
+void gt_hang_communicator_text(uint64_t communicator, char ret_text[GT_HANG_COMMUNICATOR_TEXT])
+{
+	char digits[16];
+	size_t count = gt_text_hex(digits, communicator);
+
+	memset(ret_text, '0', GT_HANG_COMMUNICATOR_TEXT - 1);
+	ret_text[1] = 'x';
+	memcpy(ret_text + GT_HANG_COMMUNICATOR_TEXT - 1 - count, digits, count);
+	ret_text[GT_HANG_COMMUNICATOR_TEXT - 1] = 0;
+}
+
+static const char *name_of(const struct gt_library_call *call)
+{
+	const char *name = gt_library_function(call->function);
+
+	return name ? name : "?";
+}
+
+void gt_hang_print_summary(const struct gt_hang_report *report, struct gt_json *out)
+{
+	bool is_known = report->has_cupti && !report->is_outside;
+	char line[256];
+	size_t length;
+
+	gt_json_raw(out, GT_HANG_SUMMARY, sizeof(GT_HANG_SUMMARY) - 1);
+	for (uint32_t i = 0; i < report->communicator_count; i++) {
+		const struct gt_hang_communicator *of = &report->communicators[i];
+		const struct gt_library_call *waits = &of->waits;
+
+		length = gt_text_format(
+			line, sizeof(line), "%lx %u %u %lu %s %lu %lu %s %lu %lu\n",
+			(unsigned long)of->last.communicator, of->last.ranks, of->last.rank,
+			(unsigned long)of->last.sequence, name_of(&of->last),
+			(unsigned long)(of->last_age / 1000000u), (unsigned long)waits->sequence,
+			waits->function ? name_of(waits)
+			: is_known      ? "-"
+					: "?",
+			(unsigned long)(of->waits_age / 1000000u),
+			(unsigned long)(report->idle / 1000000u));
+		gt_json_raw(out, line, length);
+	}
+}
