@@ -88,12 +88,52 @@ static bool poll_sources(uint64_t now, bool flushed)
 }
 
 /* A flush that nothing has to be done meanwhile for. False: the exiting thread has taken over. */
-static bool flush_sources(bool forced)
+static bool flush_sources(struct gt_pipeline *p, bool forced)
 {
+	(void)p;
 	let_go();
 	gt_flusher_await();
 	gt_collectors_flush(drain.collectors, forced);
 	return try_hold();
+}
+
+/* False: the exiting thread has taken over. */
+static bool answer_requests(struct gt_pipeline *p)
+{
+	uint64_t now = gt_clock_now();
+
+	if (!try_hold())
+		return false;
+	gt_control_turn(p, now);
+	let_go();
+	return true;
+}
+
+/* False: the exiting thread has taken over. */
+static bool await_flush(struct gt_pipeline *p)
+{
+	uint32_t seen = atomic_load(&drain.wake);
+	uint64_t began;
+
+	while (gt_flusher_is_busy()) {
+		if (!answer_requests(p))
+			return false;
+		gt_futex_wait(&drain.wake, seen, SLEEP_BUSY_NS);
+		seen = atomic_load(&drain.wake);
+	}
+	gt_flusher_take(&began);
+	return true;
+}
+
+/* The program goes on: requests are answered meanwhile. False: the exiting thread has taken over.
+ */
+static bool flush_answering(struct gt_pipeline *p, bool forced)
+{
+	let_go();
+	if (!await_flush(p))
+		return false;
+	gt_flusher_ask(forced);
+	return await_flush(p) && try_hold();
 }
 
 /* The libraries behind the sources are asked for one thing at a time. False: the exiting thread has
@@ -109,7 +149,7 @@ static bool ask_sources(struct gt_pipeline *p, uint64_t now, bool flushed)
 	if (!gt_turn_flush_is_due(p, now))
 		return true;
 	let_go();
-	gt_flusher_ask();
+	gt_flusher_ask(false);
 	return try_hold();
 }
 
@@ -171,7 +211,7 @@ static bool is_worth_waiting(struct patience *patience)
 }
 
 /* Completed records for as long as launches are outstanding, then forced ones. */
-static bool fetch_last(struct gt_pipeline *p)
+static bool fetch_last(struct gt_pipeline *p, bool (*flush)(struct gt_pipeline *p, bool forced))
 {
 	uint64_t now = gt_clock_now();
 	struct patience patience = {.until = now + OUTSTANDING_NS,
@@ -181,11 +221,11 @@ static bool fetch_last(struct gt_pipeline *p)
 
 	gt_collectors_report(drain.collectors); /* drops until now: later ones are of late calls */
 	do {
-		if (!cease_sources(&patience) || !flush_sources(false))
+		if (!cease_sources(&patience) || !flush(p, false))
 			return false;
 		gt_turn_round(p);
 	} while (is_worth_waiting(&patience));
-	return flush_sources(true);
+	return flush(p, true);
 }
 
 static void finish(struct gt_pipeline *p)
@@ -196,7 +236,7 @@ static void finish(struct gt_pipeline *p)
 		return;
 	if (gt_turn_window(p, now) == GT_WINDOW_ENDS) /* as the process does */
 		gt_turn_window_ended(p, now);
-	if (!atomic_load(&drain.leaves_cupti) && !fetch_last(p))
+	if (!atomic_load(&drain.leaves_cupti) && !fetch_last(p, flush_sources))
 		return;
 	gt_dump_close(p, atomic_load(&drain.status)); /* and stays busy: nobody may follow */
 	gt_control_end();
@@ -216,7 +256,7 @@ static bool write_crash(struct gt_pipeline *p, const struct gt_crash_report *cra
 	gt_turn_crash(p, crash);
 	gt_turn_write(p, true);
 	if (gt_crash_is_outside_calls(crash)) {
-		if (!flush_sources(false))
+		if (!flush_sources(p, false))
 			return false;
 		gt_turn_all(p);
 		gt_turn_write(p, true);
@@ -347,7 +387,7 @@ static bool pause_window(struct gt_pipeline *p)
 	gt_turn_window_ended(p, gt_clock_now());
 	let_go();
 	gt_collectors_rest(drain.collectors); /* work that has a record has a call */
-	if (!try_hold() || !fetch_last(p))
+	if (!try_hold() || !fetch_last(p, flush_answering))
 		return false;
 	gt_turn_close_window(p);
 	gt_trigger_again();
@@ -392,18 +432,6 @@ static bool follow_window(struct gt_pipeline *p)
 		return pause_window(p);
 	answer_idle(p);
 	return step != GT_WINDOW_ENDS || !end_window(p);
-}
-
-/* False: the exiting thread has taken over. */
-static bool answer_requests(struct gt_pipeline *p)
-{
-	uint64_t now = gt_clock_now();
-
-	if (!try_hold())
-		return false;
-	gt_control_turn(p, now);
-	let_go();
-	return true;
 }
 
 /* False: the exiting thread has taken over. */

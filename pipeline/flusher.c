@@ -34,6 +34,7 @@ static struct {
 	_Atomic uint32_t wake;  /* futex: changed to wake the thread */
 	_Atomic uint32_t state; /* futex: enum flusher_state */
 	uint64_t began;
+	bool by_force; /* the one that is asked for */
 	_Atomic bool has_thread;
 	_Atomic uint32_t asked;   /* tickets given out */
 	_Atomic uint32_t fetched; /* futex: the last one served */
@@ -66,7 +67,7 @@ static bool flush(void)
 
 	if (atomic_load(&flusher.state) != FLUSHER_ASKED)
 		return false;
-	gt_collectors_flush(flusher.collectors, false);
+	gt_collectors_flush(flusher.collectors, flusher.by_force);
 	/* unless it is STOPPED by now */
 	atomic_compare_exchange_strong(&flusher.state, &asked, FLUSHER_OVER);
 	gt_futex_wake(&flusher.state);
@@ -103,13 +104,14 @@ int gt_flusher_start(struct gt_collectors *collectors, void (*finished)(void))
 	return error;
 }
 
-void gt_flusher_ask(void)
+void gt_flusher_ask(bool forced)
 {
 	if (atomic_load(&flusher.state) != FLUSHER_IDLE)
 		return;
 	flusher.began = gt_clock_now();
+	flusher.by_force = forced;
 	if (!atomic_load(&flusher.has_thread)) {
-		gt_collectors_flush(flusher.collectors, false);
+		gt_collectors_flush(flusher.collectors, forced);
 		atomic_store(&flusher.state, FLUSHER_OVER);
 		return;
 	}

@@ -16,9 +16,9 @@ struct gt_collectors;
  * and gt_flusher_ask flushes on the calling thread. */
 int gt_flusher_start(struct gt_collectors *collectors, void (*finished)(void));
 
-/* Begins a flush, unless one is under way. The caller does not hold the pipeline. Drain thread, as
- * the rest. */
-void gt_flusher_ask(void);
+/* Begins a flush, unless one is under way. @forced: of what is unfinished, too. The caller does not
+ * hold the pipeline. Drain thread, as the rest. */
+void gt_flusher_ask(bool forced);
 
 /* Whether a flush is under way. */
 bool gt_flusher_is_busy(void);

@@ -15,7 +15,7 @@
 
 #define MS_NS       1000000u
 #define PATIENCE_NS (2000ull * MS_NS) /* for a flush of CUPTI's that another one must wait for */
-#define FLUSH_NS    (20000ull * MS_NS)
+#define FLUSH_NS    (5000ull * MS_NS) /* for the one that the request has begun */
 
 /* Of the request that is being answered. */
 static struct {
@@ -93,7 +93,7 @@ int gt_verb_start(struct gt_pipeline *p, const struct gt_verb_call *call)
 			return refuse_attached(call);
 		if (gt_window_is_of_ranges())
 			return refuse_ranges(call);
-		if (!gt_window_waits(&p->window)) {
+		if (!gt_window_waits(&p->window) && !p->window.ended) {
 			if (p->output.failed)
 				return refuse_unwritten(p, call);
 			gt_reply_say(call->reply, "is being recorded already");
@@ -166,7 +166,7 @@ int gt_verb_stop(struct gt_pipeline *p, const struct gt_verb_call *call)
 	if (rc)
 		return rc;
 	if (!gt_window_waits(&p->window))
-		return GT_VERB_GOES_ON;
+		return call->now - call->began < FLUSH_NS ? GT_VERB_GOES_ON : refuse_flush(call);
 	if (request.has_failed)
 		return refuse_unwritten(p, call);
 	say_closed(p, call->reply);

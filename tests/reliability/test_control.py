@@ -591,6 +591,25 @@ class Windows(Base):
         run.open()
         run.process.wait(timeout=300)
 
+    def test_its_own_flush_hangs(self):
+        """The one that ends a window: the command says so, and the process answers others meanwhile."""
+        run = self.launch("one", "GPUTRACE_FLUSH_PERIOD=60000", "GPUTRACE_WAIT=on",
+                          "GPUTRACE_EXIT_TIMEOUT=500", fault="flush=hang")
+        self.good("start", "all")
+        status, output = self.tell("stop", "all")
+        self.assertEqual(status, 1)
+        self.assertIn("CUPTI's flush has not returned for", output)
+        status, output = self.tell("status", "all")
+        self.assertEqual(status, 0, output)
+        self.assertRegex(output, r"(?s)closing.*flush")
+        status, output = self.tell("hang", "all")
+        self.assertEqual(status, 0, output)
+        status, output = self.tell("start", "all")
+        self.assertEqual(status, 1)
+        self.assertIn("CUPTI's flush has not returned for", output)
+        run.open()
+        run.process.wait(timeout=300)
+
     def test_killed_after_a_stop(self):
         """What was closed stays as it is, and the spool of a process that waits has nothing for repair."""
         run = self.launch("one", f"GPUTRACE_SPOOL={self.boxes}")
