@@ -183,7 +183,12 @@ static int give_value(struct gt_cmdline *args, size_t index, const char *value, 
 	return give(args, index, value ? value : argv[++*i]);
 }
 
-/* "--output=DIR", "--output DIR", "--quiet" */
+bool gt_cmdline_needs_value(const char *argument)
+{
+	return argument && *argument != '[';
+}
+
+/* "--output=DIR", "--output DIR", "--quiet", "--nvml", "--nvml=HZ" */
 static int take_long(struct gt_cmdline *args, int argc, char **argv, int *i)
 {
 	const char *word = argv[*i] + 2, *value = strchr(word, '=');
@@ -192,6 +197,8 @@ static int take_long(struct gt_cmdline *args, int argc, char **argv, int *i)
 
 	if (index == SIZE_MAX)
 		return refuse_option(args, word, len);
+	if (!value && !gt_cmdline_needs_value(args->spec->options[index].argument))
+		return give(args, index, NULL);
 	if (args->spec->options[index].argument)
 		return give_value(args, index, value ? value + 1 : NULL, argc, argv, i);
 	return value ? gt_cmdline_wrong(args, "--%s takes no value",

@@ -19,7 +19,8 @@
 /* One option of a command: its name, argument, values and help. */
 struct gt_cmdline_option {
 	const char *name;     /* "format", written --format=... */
-	const char *argument; /* name of the value in the help; NULL: a flag */
+	const char *argument; /* name of the value in the help, "[=HZ]": it may be missing; NULL: a
+				 flag */
 	const char *values;   /* "a|b|c", "0..100" (whole numbers), or NULL: anything */
 	const char *help;     /* NULL: it is there to be refused, and not told */
 };
@@ -41,6 +42,9 @@ struct gt_cmdline_spec {
 };
 
 #define GT_CMDLINE_MAX_GIVEN 64
+
+/* Whether an option with this argument cannot be given without a value. Pure. */
+bool gt_cmdline_needs_value(const char *argument);
 
 /* A parsed command line. */
 struct gt_cmdline {

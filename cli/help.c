@@ -59,7 +59,7 @@ void gt_help_option(const char *name, const char *argument, const char *text, FI
 	if (letter)
 		snprintf(shape, sizeof(shape), "-%c,", letter);
 	length = snprintf(left, sizeof(left), "  %s --%s%s%s", shape, name,
-			  argument && *argument != '[' ? "=" : "", argument ? argument : "");
+			  gt_cmdline_needs_value(argument) ? "=" : "", argument ? argument : "");
 	fprintf(out, "%-*s", OPTION_COLUMNS, left);
 	if (length >= OPTION_COLUMNS)
 		fprintf(out, "\n%*s", OPTION_COLUMNS, "");
@@ -131,7 +131,7 @@ void gt_help_print_man(const struct gt_cmdline_spec *spec, FILE *out)
 			fprintf(out, "\\-%c, ", gt_word_letter(option->name));
 		fputs("\\-\\-", out);
 		gt_help_roff(option->name, out);
-		fprintf(out, "%s%s\n", option->argument ? "=" : "",
+		fprintf(out, "%s%s\n", gt_cmdline_needs_value(option->argument) ? "=" : "",
 			option->argument ? option->argument : "");
 		gt_help_roff(option->help, out);
 		fputc('\n', out);
@@ -174,8 +174,8 @@ void gt_help_print_words(const struct gt_cmdline_spec *spec, FILE *out)
 		if (!option->help)
 			continue;
 		if (!option->argument || !value || strstr(value, "..")) {
-			fprintf(out, "--%s%s\t%s\n", option->name, option->argument ? "=" : "",
-				option->help);
+			fprintf(out, "--%s%s\t%s\n", option->name,
+				gt_cmdline_needs_value(option->argument) ? "=" : "", option->help);
 			continue;
 		}
 		for (size_t n; *value; value += value[n] ? n + 1 : n) {

@@ -11,6 +11,7 @@
 #include "cli/attach/inject.h"
 #include "cli/attach/process.h"
 #include "cli/attach/target.h"
+#include "cli/attach/turn.h"
 #include "cli/attach/wish.h"
 #include "cli/cmdline.h"
 #include "cli/control/change.h"
@@ -280,6 +281,12 @@ static int check(pid_t pid, const struct gt_maps *maps, const struct gt_attached
 	return GT_EXIT_FAILED;
 }
 
+/* Of an earlier time, as nothing else was asked for. */
+static void keep_option(enum gt_option_id id, const char *value)
+{
+	setenv(gt_options[id].env, value, 1);
+}
+
 static int attach(pid_t pid, const struct gt_maps *maps, struct gt_attached *attached)
 {
 	static char before[sizeof(attached->box.options)];
@@ -297,10 +304,13 @@ static int attach(pid_t pid, const struct gt_maps *maps, struct gt_attached *att
 		return fail(&folder, "the options are too long");
 	if (is_first)
 		return enter(pid, maps, attached, &folder);
-	if (gt_change_options(pid, attached->box.options, before, change, sizeof(change))) {
+	if (gt_change_options(pid, attached->box.options, before, keep_option, change,
+			      sizeof(change))) {
 		snprintf(why, sizeof(why), "process %d: %s", (int)pid, change);
 		return fail(&folder, why);
 	}
+	if (!write_options(&attached->box)) /* with those that stay */
+		return fail(&folder, "the options are too long");
 	return again(pid, attached, &folder);
 }
 
@@ -317,6 +327,11 @@ static int attach_to(const struct gt_cmdline *args)
 	if (rc)
 		return rc;
 	add_defaults();
+	if (!gt_attach_turn(pid, BEGIN_MS)) {
+		gt_say("another gputrace attach or detach to process %d is under way: try again",
+		       (int)pid);
+		return GT_EXIT_FAILED;
+	}
 	if (!gt_process_inspect(pid, &maps, why, sizeof(why))) {
 		gt_say("%s", why);
 		return GT_EXIT_FAILED;

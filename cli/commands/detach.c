@@ -8,11 +8,13 @@
 
 #include "cli/attach/process.h"
 #include "cli/attach/target.h"
+#include "cli/attach/turn.h"
 #include "cli/attach/wish.h"
 #include "cli/cmdline.h"
 #include "cli/run/say.h"
 
 #define CLOSE_MS  60000u
+#define TURN_MS   2000u
 #define WHY_BYTES 2048
 
 static int fail(pid_t pid, int error)
@@ -82,6 +84,7 @@ static int detach_from(const struct gt_cmdline *args)
 
 	if (rc)
 		return rc;
+	gt_attach_turn(pid, TURN_MS); /* a wish that is not answered can be taken back */
 	if (!gt_process_inspect(pid, &maps, why, sizeof(why))) {
 		gt_say("%s", why);
 		return GT_EXIT_FAILED;

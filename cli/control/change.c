@@ -4,15 +4,16 @@
  */
 #include "cli/control/change.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "cli/control/boxes.h"
 #include "cli/control/talk.h"
-#include "core/config.h"
 
 #define PATIENCE_MS 10000
+#define WHY_BYTES   1024
 
 /* NULL: not among the options. */
 static const char *value_of(const char *options, enum gt_option_id id)
@@ -25,10 +26,11 @@ static const char *value_of(const char *options, enum gt_option_id id)
 	return NULL;
 }
 
+/* 0, or what the process answers. */
 static int tell(const struct gt_box *box, const char *setting, char *ret_why, size_t size)
 {
 	struct gt_talk *talk = calloc(1, sizeof(*talk));
-	int error = -1;
+	int error = -ENOMEM;
 
 	snprintf(ret_why, size, "no memory");
 	if (talk) {
@@ -38,7 +40,7 @@ static int tell(const struct gt_box *box, const char *setting, char *ret_why, si
 		snprintf(ret_why, size, "%s", talk->text);
 	}
 	free(talk);
-	return error ? -1 : 0;
+	return error;
 }
 
 static const struct gt_box *find_box(const struct gt_boxes *boxes, pid_t pid)
@@ -61,28 +63,55 @@ static int change(const struct gt_box *box, enum gt_option_id id, const char *va
 		return tell(box, setting, ret_why, size);
 	snprintf(ret_why, size, "--%s cannot change: the process has no mailbox (--control)",
 		 gt_options[id].name);
-	return -1;
+	return -ENOTCONN;
 }
 
-int gt_change_options(pid_t pid, const char *now, const char *before, char *ret_why, size_t size)
+static bool differ(const char *value, const char *old)
 {
+	return value && old ? strcmp(value, old) != 0 : value || old;
+}
+
+/* Those in front of @end are again what they were. */
+static void take_back(const struct gt_box *box, int end, const char *now, const char *before)
+{
+	char ignored[WHY_BYTES];
+
+	for (int id = 0; id < end; id++) {
+		const char *old = value_of(before, (enum gt_option_id)id);
+
+		if (id != GT_CONFIG_OUTPUT && differ(value_of(now, (enum gt_option_id)id), old))
+			change(box, (enum gt_option_id)id, old, ignored, sizeof(ignored));
+	}
+}
+
+int gt_change_options(pid_t pid, const char *now, const char *before,
+		      void (*stays)(enum gt_option_id id, const char *value), char *ret_why,
+		      size_t size)
+{
+	const char *folder = value_of(before, GT_CONFIG_CONTROL);
+	const struct gt_box *box;
 	struct gt_boxes boxes;
 	int error = 0;
-	const char *folder = value_of(before, GT_CONFIG_CONTROL);
 
 	if (gt_boxes_find(&boxes, folder && *folder == '/' ? folder : NULL)) {
 		snprintf(ret_why, size, "no memory");
 		return -1;
 	}
+	box = find_box(&boxes, pid);
 	for (int id = 0; id < GT_CONFIG_COUNT_ && !error; id++) {
 		const char *value = value_of(now, (enum gt_option_id)id);
 		const char *old = value_of(before, (enum gt_option_id)id);
 
-		if (id == GT_CONFIG_OUTPUT || (!value && !old) ||
-		    (value && old && !strcmp(value, old)))
+		if (id == GT_CONFIG_OUTPUT || !differ(value, old))
 			continue;
-		error = change(find_box(&boxes, pid), (enum gt_option_id)id, value, ret_why, size);
+		error = change(box, (enum gt_option_id)id, value, ret_why, size);
+		if (!value && (error == -EPERM || error == -ERANGE)) {
+			stays((enum gt_option_id)id, old);
+			error = 0;
+		}
+		if (error)
+			take_back(box, id, now, before);
 	}
 	gt_boxes_fini(&boxes);
-	return error;
+	return error ? -1 : 0;
 }

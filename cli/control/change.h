@@ -9,9 +9,14 @@
 #include <stddef.h>
 #include <sys/types.h>
 
+#include "core/config.h"
+
 /* Makes the options @before of process @pid, texts GPUTRACE_NAME=value each with its zero byte,
- * into those of @now: what is not there any more gets its default. --output stays. 0; -1: @ret_why
- * says what cannot change; what was before it has. */
-int gt_change_options(pid_t pid, const char *now, const char *before, char *ret_why, size_t size);
+ * into those of @now: what is not there any more gets its default, or stays where it cannot change.
+ * Calls @stays for each of these. --output stays. 0; -1: @ret_why says what cannot change; the
+ * options are those of @before then. */
+int gt_change_options(pid_t pid, const char *now, const char *before,
+		      void (*stays)(enum gt_option_id id, const char *value), char *ret_why,
+		      size_t size);
 
 #endif

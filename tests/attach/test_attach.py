@@ -270,6 +270,53 @@ class Attach(unittest.TestCase):
             self.assertEqual("details=few" in trace.root["metadata"]["options"], number == 2)
         self.finish(program)
 
+    def options(self, program, *options, before=()):
+        """Of the next trace."""
+        self.attach(program, *options)
+        self.detach(program)
+        path, = set(harness.traces(self.out)) - set(before)
+        return self.read(path).root["metadata"]["options"]
+
+    def test_a_refused_option_leaves_none_of_the_others(self):
+        program = self.start([BUSY])
+        plain = self.options(program)
+        before = harness.traces(self.out)
+        status, said = gputrace("attach", "--output=" + self.out, "--kernels=none", "--stacks=off", "--ring-size=1M",
+                                str(program.pid))
+        self.assertEqual((status, said.count("\n")), (1, 0), said)
+        self.assertIn("--ring-size cannot change", said)
+        self.assertEqual(self.options(program, before=before), plain)
+        self.finish(program)
+
+    def test_what_cannot_change_stays(self):
+        program = self.start([BUSY])
+        first = self.options(program, "--ring-size=1M", "--sync", "--kernels=*")
+        before = harness.traces(self.out)
+        second = self.options(program, before=before)
+        self.assertIn("ring-size=1M", second)
+        self.assertEqual(first.replace(" kernels=*", ""), second)
+        self.finish(program)
+
+    def test_two_at_once(self):
+        """The second one is refused, and changes nothing."""
+        program = self.start([BUSY])
+        self.attach(program)
+        self.detach(program)
+        for number in range(5):
+            outs = [os.path.join(self.folder, f"{name}{number}") for name in "ab"]
+            commands = [subprocess.Popen([GPUTRACE, "attach", "--output=" + out, "--kernels=" + out[-2:], str(program.pid)],
+                                         stderr=subprocess.PIPE, text=True, env=harness.environment()) for out in outs]
+            said = [command.communicate(timeout=120)[1] for command in commands]
+            codes = [command.returncode for command in commands]
+            self.assertEqual(sorted(codes), [0, 1], said)
+            self.assertIn("is being recorded already", said[codes.index(1)])
+            self.detach(program)
+            first = outs[codes.index(0)]
+            path, = harness.traces(first)
+            self.assertIn("kernels=" + first[-2:], self.read(path).root["metadata"]["options"])
+            self.assertFalse(os.path.exists(outs[codes.index(1)]))
+        self.finish(program)
+
     def test_prepared(self):
         out = os.path.join(self.folder, "prepared")
         program = subprocess.Popen(harness.command([BUSY], folder=out), stdin=subprocess.PIPE,
