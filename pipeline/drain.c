@@ -342,7 +342,7 @@ static void answer_idle(const struct gt_pipeline *p)
 	if (!gt_turn_window_waits(p) && gt_attached_wants_records())
 		gt_attached_answer(GT_ATTACH_RECORDS, 0, gt_output_name());
 	else if (gt_turn_window_waits(p) && !gt_attached_wants_records())
-		gt_attached_rests();
+		gt_attached_rests(0, "");
 }
 
 /* False: the exiting thread has taken over. */
@@ -360,10 +360,13 @@ static bool begin_window(struct gt_pipeline *p)
 }
 
 /* Nobody waits for them any more; what they hold is given back. */
-static void part_with_sources(void)
+static void part_with_sources(const struct gt_output_end *ended)
 {
+	char lack[128];
+	int error = gt_output_lack(ended->lost, ended->error, lack, sizeof(lack));
+
 	gt_collectors_part_with(drain.collectors);
-	gt_attached_rests();
+	gt_attached_rests(error, lack);
 }
 
 /* --capture-range-end=stop-shutdown, as it was asked to. */
@@ -393,7 +396,7 @@ static bool pause_window(struct gt_pipeline *p)
 	gt_trigger_again();
 	let_go();
 	if (gt_turn_is_attached(p))
-		part_with_sources();
+		part_with_sources(gt_turn_ended(p));
 	if (gt_turn_shuts_down(p) && gt_trigger_is_over())
 		shut_down();
 	return true;

@@ -316,6 +316,11 @@ void gt_turn_close(struct gt_pipeline *p)
 		gt_spool_remove();
 }
 
+const struct gt_output_end *gt_turn_ended(const struct gt_pipeline *p)
+{
+	return &p->output.ended;
+}
+
 void gt_turn_crash(struct gt_pipeline *p, const struct gt_crash_report *crash)
 {
 	struct gt_event event = {.kind = GT_EVENT_NOTE, .tid = crash->tid};

@@ -12,6 +12,7 @@
 #include "pipeline/window.h"
 
 struct gt_crash_report;
+struct gt_output_end;
 struct gt_pipeline;
 
 /* Starts the sources. A negative errno: the caller gives the pipeline up. */
@@ -58,6 +59,9 @@ bool gt_turn_rests(const struct gt_pipeline *pipeline);
 /* Everything that was delivered goes into the file of the window that has ended, and the next
  * window is waited for. */
 void gt_turn_close_window(struct gt_pipeline *pipeline);
+
+/* The file that was closed then. */
+const struct gt_output_end *gt_turn_ended(const struct gt_pipeline *pipeline);
 
 /* --watchdog. True: nothing has moved for that long, once for each stall. */
 bool gt_turn_watch(struct gt_pipeline *pipeline, uint64_t now);

@@ -13,7 +13,8 @@
 int gt_verb_dump(struct gt_pipeline *p, const struct gt_verb_call *call)
 {
 	static uint32_t before;
-	char number[32];
+	char number[32], lack[128];
+	int error;
 
 	if (!p->outlet.recorder) {
 		gt_reply_say(call->reply, "it has no --flight-recorder: there is nothing to dump");
@@ -31,6 +32,7 @@ int gt_verb_dump(struct gt_pipeline *p, const struct gt_verb_call *call)
 			     gt_sink_reason(p->output.lost.error, number, sizeof(number)));
 		return -EIO;
 	}
-	gt_reply_say(call->reply, "%s", gt_dump_last());
-	return 0;
+	error = gt_output_lack(p->output.ended.lost, p->output.ended.error, lack, sizeof(lack));
+	gt_reply_say(call->reply, "%s%s", gt_dump_last(), lack);
+	return error;
 }

@@ -119,18 +119,22 @@ static bool is_pipe(const struct gt_pipeline *p)
 	return p->output.sink && !gt_sink_can_patch(p->output.sink);
 }
 
-static void say_closed(const struct gt_pipeline *p, struct gt_reply *reply)
+static int say_closed(const struct gt_pipeline *p, struct gt_reply *reply)
 {
+	const struct gt_output_end *ended = &p->output.ended;
 	const uint64_t *count = p->closed.count;
 	bool is_empty = !count[GT_LEDGER_CALLS_WRITTEN] && !count[GT_LEDGER_KERNELS_WRITTEN] &&
 			!count[GT_LEDGER_MEMCPYS_WRITTEN] && !count[GT_LEDGER_MEMSETS_WRITTEN];
+	char lack[128];
+	int error = gt_output_lack(ended->lost, ended->error, lack, sizeof(lack));
 
 	if (!*request.file) {
 		gt_reply_say(reply, "stopped: there was nothing to write");
-		return;
+		return 0;
 	}
-	gt_reply_say(reply, "closed %s%s", request.file,
-		     is_empty ? ": there was no CUDA call in this window" : "");
+	gt_reply_say(reply, "closed %s%s%s", *ended->path ? ended->path : request.file, lack,
+		     is_empty && !error ? ": there was no CUDA call in this window" : "");
+	return error;
 }
 
 int gt_verb_stop(struct gt_pipeline *p, const struct gt_verb_call *call)
@@ -169,8 +173,21 @@ int gt_verb_stop(struct gt_pipeline *p, const struct gt_verb_call *call)
 		return call->now - call->began < FLUSH_NS ? GT_VERB_GOES_ON : refuse_flush(call);
 	if (request.has_failed)
 		return refuse_unwritten(p, call);
-	say_closed(p, call->reply);
-	return 0;
+	return say_closed(p, call->reply);
+}
+
+static int say_written(const struct gt_pipeline *p, struct gt_reply *reply)
+{
+	const struct gt_losses *lost = gt_output_lost(&p->output);
+	char lack[128];
+
+	if (!*gt_output_name()) {
+		gt_reply_say(reply, "there was nothing to write");
+		return 0;
+	}
+	gt_output_lack(lost->disk, lost->error, lack, sizeof(lack));
+	gt_reply_say(reply, "written into %s%s", gt_output_name(), lack);
+	return *lack ? lost->error : 0;
 }
 
 int gt_verb_flush(struct gt_pipeline *p, const struct gt_verb_call *call)
@@ -191,9 +208,5 @@ int gt_verb_flush(struct gt_pipeline *p, const struct gt_verb_call *call)
 	gt_turn_write(p, false);
 	if (p->output.failed)
 		return refuse_unwritten(p, call);
-	if (*gt_output_name())
-		gt_reply_say(call->reply, "written into %s", gt_output_name());
-	else
-		gt_reply_say(call->reply, "there was nothing to write");
-	return 0;
+	return say_written(p, call->reply);
 }

@@ -43,8 +43,10 @@ static int detach(pid_t pid, struct gt_attached *attached)
 		error = gt_attached_await(pid, attached, CLOSE_MS);
 	if (error)
 		return fail(pid, error);
-	if (box->error)
+	if (box->error && box->state != GT_ATTACH_RESTS)
 		gt_say("process %d: %s", (int)pid, box->text);
+	else if (box->error)
+		gt_say("process %d is recorded no longer; closed %s", (int)pid, box->text);
 	else if (*box->text)
 		gt_say("process %d is recorded no longer; %s is closed", (int)pid, box->text);
 	else

@@ -49,14 +49,17 @@ void gt_attached_answer(enum gt_attach_state state, int error, const char *text)
 }
 
 /* The text stays: the file that was closed, or why there is none. */
-void gt_attached_rests(void)
+void gt_attached_rests(int error, const char *lack)
 {
 	struct gt_attach_box *box = atomic_load(&served);
+	size_t used;
 
 	if (!box)
 		return;
 	if (gt_attached_is_asked())
-		box->error = 0;
+		box->error = error;
+	used = strnlen(box->text, sizeof(box->text) - 1);
+	gt_text_format(box->text + used, sizeof(box->text) - used, "%s", lack);
 	atomic_store(&box->wish, GT_ATTACH_REST);
 	atomic_store(&box->state, GT_ATTACH_RESTS);
 	atomic_store(&box->answered, atomic_load(&box->asked));

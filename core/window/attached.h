@@ -26,8 +26,9 @@ bool gt_attached_is_asked(void);
 /* Fulfils or refuses the last wish: the state from now on, and the file, or the reason. */
 void gt_attached_answer(enum gt_attach_state state, int error, const char *text);
 
-/* Recording has ended, as was wished, or with --duration. */
-void gt_attached_rests(void);
+/* Recording has ended, as was wished, or with --duration. @error, @lack: what the file lacks, and
+ * why; 0 and "": nothing. */
+void gt_attached_rests(int error, const char *lack);
 
 /* Recording is not possible: answers, and wishes that it ends. */
 void gt_attached_fails(int error, const char *why);

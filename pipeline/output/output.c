@@ -146,6 +146,19 @@ const struct gt_losses *gt_output_lost(const struct gt_output *output)
 	return file ? &file->lost : &output->lost;
 }
 
+int gt_output_lack(uint64_t lost, int error, char *ret_text, size_t size)
+{
+	char number[32];
+
+	*ret_text = 0;
+	if (!lost || !error)
+		return 0;
+	gt_text_format(ret_text, size, " without %lu %s (%s)", (unsigned long)lost,
+		       lost == 1 ? "event" : "events",
+		       gt_sink_reason(error, number, sizeof(number)));
+	return error;
+}
+
 static void name_file(const struct gt_output *output, const char *worker, char *ret_name,
 		      size_t size)
 {
@@ -342,6 +355,16 @@ static void free_file(struct gt_output *output)
 	output->sink = NULL;
 }
 
+static void remember_end(struct gt_output *output)
+{
+	const struct gt_losses *lost = gt_output_lost(output);
+	struct gt_output_end *ended = &output->ended;
+
+	*ended = (struct gt_output_end){.lost = lost->disk, .error = lost->error};
+	if (output->sink)
+		gt_text_format(ended->path, sizeof(ended->path), "%s", gt_sink_path(output->sink));
+}
+
 /* The folder of the file. */
 static void remember_home(struct gt_output *output)
 {
@@ -375,6 +398,7 @@ static void end_file(struct gt_output *output, struct gt_ledger *ledger, uint64_
 	prepare_end(output, &claim);
 	if (output->writer && close_file(output, ledger))
 		say_unclosed(output);
+	remember_end(output);
 	remember_home(output);
 	free_file(output);
 	gt_segments_end(&output->segments, &claim);

@@ -19,6 +19,13 @@
 
 struct gt_spooling;
 
+/* The file that was closed last. */
+struct gt_output_end {
+	char path[1024]; /* empty: there was none */
+	uint64_t lost;   /* events that should be in it */
+	int error;       /* why: a negative errno; 0: not the file's fault */
+};
+
 /* The file that is written, and those before it. Given: the first five; the rest is zero at first,
  * and again when it is closed. */
 struct gt_output {
@@ -40,6 +47,7 @@ struct gt_output {
 	struct gt_segments segments;
 	uint32_t dump;      /* number of the dump that is written; 0: none */
 	uint64_t dump_time; /* trace ns */
+	struct gt_output_end ended;
 };
 
 /* Finds the folder that the trace goes into, if it can be written, before the program changes its
@@ -75,6 +83,9 @@ struct gt_file *gt_output_file(const struct gt_output *output);
 
 /* What is lost so far: that is in no ledger before the end. */
 const struct gt_losses *gt_output_lost(const struct gt_output *output);
+
+/* What of it a command must know: " without N events (disk full)", or nothing. Returns @error. */
+int gt_output_lack(uint64_t lost, int error, char *ret_text, size_t size);
 
 /* An event for the writer, which counts what it cannot write; before it, metadata that has changed.
  * Only while it is open, as _flush. */

@@ -4,6 +4,7 @@
 there, whoever dies half way, the program does not notice."""
 
 import concurrent.futures
+import errno
 import functools
 import glob
 import json
@@ -588,6 +589,20 @@ class Windows(Base):
         self.assertEqual(status, 1)
         self.assertIn("CUPTI's flush has not returned for", output)
         self.assertEqual(self.ps()[0]["State"], "recording")
+        run.open()
+        run.process.wait(timeout=300)
+
+    @unittest.skipIf(harness.preloading.RUNTIMES, "the sanitizer's own write() is in front")
+    def test_disk_full(self):
+        """The commands say what the file lacks, and fail."""
+        shim = os.path.join(harness.PROGRAMS, "libfailwrite.so")
+        run = self.launch("one", f"LD_PRELOAD={shim}:{harness.LIBRARY}", f"FAILWRITE_ERRNO={errno.ENOSPC}",
+                          "FAILWRITE_FROM=6")
+        self.assertTrue(harness.gate.wait_for(lambda: "disk full" in run.read()))
+        for word in "flush", "stop":
+            status, output = self.tell(word, "all")
+            self.assertEqual(status, 1, output)
+            self.assertRegex(output, r"\.json without \d+ events? \(disk full\)$")
         run.open()
         run.process.wait(timeout=300)
 
