@@ -110,17 +110,24 @@ static bool ask(void)
 	       change(GT_TRIGGER_WARMS, GT_TRIGGER_ASKED);
 }
 
-void gt_trigger_enter(void)
+/* What the range contains is recorded from its first call on. */
+static void await_begin(void)
 {
 	int saved = errno;
 
+	if (is_awaited(atomic_load(&state)) && phase() >= GT_CAPTURE_RECORD && atomic_load(&wake) &&
+	    gt_forkguard_holds())
+		await();
+	errno = saved;
+}
+
+void gt_trigger_enter(void)
+{
 	if (!atomic_fetch_add(&open, 1))
 		atomic_fetch_add(&steps, 1);
 	if (ask())
 		run(atomic_load(&wake));
-	if (phase() >= GT_CAPTURE_RECORD && atomic_load(&wake) && gt_forkguard_holds())
-		await();
-	errno = saved;
+	await_begin();
 }
 
 /* False: none that is recorded, or about to be. */
@@ -198,8 +205,10 @@ void gt_trigger_graph(enum gt_api_domain domain)
 	if (!atomic_compare_exchange_strong(&launcher, &none, ours) && none != ours)
 		return;
 	before = atomic_fetch_add(&launches, 1);
-	if (before % plan.range.launches)
+	if (before % plan.range.launches) {
+		await_begin(); /* of the range that another thread's launch has begun */
 		return;
+	}
 	if (before)
 		gt_trigger_leave();
 	gt_trigger_enter();

@@ -158,6 +158,12 @@ static bool is_governed(struct gt_call_join *join, const struct gt_event *event,
 	return true;
 }
 
+/* The call is not in this file: it is filtered, or of the window before. */
+static bool has_no_slice(const struct gt_call_join *join, const struct gt_launch *launch)
+{
+	return launch->left_out || launch->start < join->outlet->metadata->window_begin;
+}
+
 static void write_record(struct gt_call_join *join, struct gt_event *event,
 			 enum gt_correlate_found found)
 {
@@ -190,7 +196,7 @@ static void write_record(struct gt_call_join *join, struct gt_event *event,
 	gt_origins_fill(join->origins, event);
 	if (linked)
 		gt_ranges_operation(join->ranges, event);
-	if (event->launch.left_out)
+	if (has_no_slice(join, &event->launch))
 		event->launch.start = 0;
 	gt_outlet_event(join->outlet, event);
 }

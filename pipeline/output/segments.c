@@ -280,6 +280,8 @@ void gt_segments_end(struct gt_segments *segments, const struct gt_ledger *claim
 {
 	end_files(segments);
 	add_claim(&segments->claimed, claim);
+	/* ids do not tell windows apart: a call may have waited for this one to begin */
+	segments->newest_call = 0;
 }
 
 static void close_full(struct gt_output *output, struct gt_writer *full, struct gt_sink *sink)

@@ -6,6 +6,7 @@
  *   work=N                  N rounds of three operations; waits for them
  *   launch=N                the same, without the wait
  *   graph, replay=N         a round captured as a graph, N launches of it
+ *   replays=N               the same, and another thread as many, each with a copy of the graph
  *   nothing                 copies and sets of no bytes
  *   Start, Stop             cudaProfilerStart, cudaProfilerStop
  *   cuStart, cuStop         cuProfilerStart, cuProfilerStop
@@ -37,7 +38,7 @@
 
 static struct device device;
 static nvtxRangeId_t last;
-static cudaGraphExec_t graph;
+static cudaGraphExec_t graph, copy;
 static int gates;
 
 static void launch(const char *count)
@@ -93,6 +94,7 @@ static void make_graph(const char *value)
 	one_round(&device);
 	check((int)cudaStreamEndCapture(device.stream, &made), "cudaStreamEndCapture");
 	check((int)cudaGraphInstantiate(&graph, made, 0), "cudaGraphInstantiate");
+	check((int)cudaGraphInstantiate(&copy, made, 0), "cudaGraphInstantiate");
 }
 
 static void replay(const char *count)
@@ -100,6 +102,31 @@ static void replay(const char *count)
 	for (int i = 0; i < atoi(count); i++)
 		check((int)cudaGraphLaunch(graph, device.stream), "cudaGraphLaunch");
 	check((int)cudaStreamSynchronize(device.stream), "cudaStreamSynchronize");
+}
+
+static void *replay_copy(void *count)
+{
+	struct device own;
+
+	open_device(&own);
+	for (long i = 0; i < (long)(intptr_t)count; i++) {
+		check((int)cudaGraphLaunch(copy, own.stream), "cudaGraphLaunch");
+		check((int)cudaStreamSynchronize(own.stream), "cudaStreamSynchronize");
+	}
+	return NULL;
+}
+
+static void replays(const char *count)
+{
+	pthread_t thread;
+
+	check(pthread_create(&thread, NULL, replay_copy, (void *)(intptr_t)atol(count)),
+	      "pthread_create");
+	for (int i = 0; i < atoi(count); i++) {
+		check((int)cudaGraphLaunch(graph, device.stream), "cudaGraphLaunch");
+		check((int)cudaStreamSynchronize(device.stream), "cudaStreamSynchronize");
+	}
+	check(pthread_join(thread, NULL), "pthread_join");
 }
 
 static void nothing(const char *value)
@@ -266,6 +293,7 @@ static const struct {
 	{"beside", beside},
 	{"graph", make_graph},
 	{"replay", replay},
+	{"replays", replays},
 	{"rest-until", rest_until},
 	{"work-until", work_until},
 	{"steps-until", steps_until},

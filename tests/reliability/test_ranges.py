@@ -310,6 +310,14 @@ class Windows(Base):
         path, = self.run_both("cudaGraphLaunch:2", "graph replay=12", "GPUTRACE_SCHEDULE=1,1,0,2,1")
         self.assertEqual(len(self.read(path).gpu), 12)
 
+    def test_launches_of_graphs_on_two_threads(self):
+        """A launch that waits for a window to begin has the older id, and its flow; of a window one may come late."""
+        paths = self.run_both("cudaGraphLaunch:3", "graph replays=20", "GPUTRACE_CAPTURE_RANGE_END=repeat:4")
+        self.assertEqual(len(paths), 4)
+        for path in paths:
+            launches = [call for call in self.read(path).calls if call["name"] == "cudaGraphLaunch"]
+            self.assertIn(len(launches), (2, 3, 4))
+
     def test_shutdown(self):
         """The program gets SIGTERM behind the last window."""
         for end, count in ("stop-shutdown", 1), ("repeat-shutdown:2", 2):

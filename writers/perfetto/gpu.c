@@ -498,7 +498,7 @@ static void put_slice(struct gt_perfetto *pf, const struct gt_event *event,
 bool gt_perfetto_begins_flow(const struct gt_perfetto *pf, const struct gt_event *event)
 {
 	return gt_event_is_gpu(event->kind) && event->kind != GT_EVENT_SYNC &&
-	       event->launch.known && event->launch.first &&
+	       event->launch.known && event->launch.start && event->launch.first &&
 	       event->correlation > pf->options.border && !pf->options.few_details;
 }
 
