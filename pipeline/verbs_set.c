@@ -162,11 +162,22 @@ static const struct setting *find_setting(enum gt_option_id option, struct gt_re
 	return NULL;
 }
 
+/* Which form stacks have is of a trace, whether there are any is of a moment. */
+static bool comes_later(const struct gt_pipeline *p, const struct setting *setting,
+			const char *before)
+{
+	if (setting->option != GT_CONFIG_STACKS)
+		return setting->is_next;
+	return strcmp(before, "off") != 0 &&
+	       strcmp(gt_config_text(&p->config, GT_CONFIG_STACKS), "off") != 0;
+}
+
 /* The header and, where one is being written, the trace itself have it; the header of a trace that
  * is open has what the next one will get in that. */
-static void record_change(struct gt_pipeline *p, const struct setting *setting, const char *text)
+static void record_change(struct gt_pipeline *p, const struct setting *setting, bool is_next,
+			  const char *text)
 {
-	bool is_later = setting->is_next && !gt_window_waits(&p->window) && !p->outlet.recorder;
+	bool is_later = is_next && !gt_window_waits(&p->window) && !p->outlet.recorder;
 
 	if (!is_later)
 		p->shown.value[setting->option] = p->config.value[setting->option];
@@ -203,7 +214,8 @@ int gt_verb_set(struct gt_pipeline *p, const struct gt_verb_call *call)
 	int id = gt_config_find(call->argument, length), error;
 	const struct setting *setting;
 	const struct gt_string *kept;
-	const char *text;
+	const char *text, *before;
+	bool is_next;
 
 	if (id < 0 || !call->argument[length]) {
 		gt_reply_say(call->reply, "it takes OPTION=VALUE with an option of gputrace run");
@@ -221,10 +233,12 @@ int gt_verb_set(struct gt_pipeline *p, const struct gt_verb_call *call)
 	if (!p->has_shown)
 		p->shown = p->config;
 	p->has_shown = true;
+	before = gt_config_text(&p->config, setting->option);
 	error = set(p, setting, text + length + 1, call->reply);
 	if (error)
 		return error;
-	record_change(p, setting, text);
-	gt_reply_say(call->reply, "%s%s", text, setting->is_next ? " from the next trace on" : "");
+	is_next = comes_later(p, setting, before);
+	record_change(p, setting, is_next, text);
+	gt_reply_say(call->reply, "%s%s", text, is_next ? " from the next trace on" : "");
 	return 0;
 }

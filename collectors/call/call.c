@@ -158,7 +158,7 @@ static uint32_t count_lowered(struct gt_thread *thread)
 	if (__builtin_expect(now == 0, 1))
 		return 0;
 	gt_thread_count(thread, GT_THREAD_STACKS_GOVERNED);
-	if (now & NO_PYTHON)
+	if (now & NO_PYTHON && gt_python_version())
 		gt_thread_count(thread, GT_THREAD_PYTHON_GOVERNED);
 	return now;
 }
