@@ -74,6 +74,7 @@ static const struct {
 	{GT_LEDGER_SPOOL_THREADS, LOSS_ASIDE},
 	{GT_LEDGER_BLOCKS_REFUSED, LOSS_ASIDE},
 	{GT_LEDGER_TENSORS_LOST, LOSS_ASIDE},
+	{GT_LEDGER_OS_CALLS_LOST, LOSS_ASIDE},
 };
 
 /* 0 too where the ledger does not tell. */

@@ -30,6 +30,7 @@ extern const struct gt_collector gt_cost_collector;
 extern const struct gt_collector gt_health_collector;
 extern const struct gt_collector gt_holdings_collector;
 extern const struct gt_collector gt_libraries_collector;
+extern const struct gt_collector gt_os_calls_collector;
 
 void gt_pipeline_link(struct gt_pipeline *p)
 {
@@ -247,6 +248,7 @@ static void make_collectors(struct gt_pipeline *p)
 		{.collector = &gt_health_collector, .part = &p->health},
 		{.collector = &gt_holdings_collector, .part = &p->holdings},
 		{.collector = &gt_libraries_collector, .part = &p->config},
+		{.collector = &gt_os_calls_collector, .part = &p->calls},
 	};
 
 	_Static_assert(sizeof(rows) / sizeof(rows[0]) <= GT_COLLECTORS_MAX, "GT_COLLECTORS_MAX");

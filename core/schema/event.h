@@ -15,6 +15,7 @@
 #include <stdint.h>
 
 #include "core/schema/library_call.h"
+#include "core/schema/os_call.h"
 
 struct gt_string;
 struct gt_stack_frame;
@@ -252,6 +253,9 @@ struct gt_range_event { /* RANGE and MARK */
 	char payload[96];             /* text of the program's payload; "": none */
 	bool is_library;              /* a call of a library, --libraries: */
 	struct gt_library_call library;
+	bool is_os; /* a call of the operating system, --osrt: */
+	struct gt_os_facts os;
+	const struct gt_string *file; /* path of its descriptor, or NULL */
 };
 
 /* A function that is in the stacks of consecutive calls of a thread. */

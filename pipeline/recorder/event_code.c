@@ -197,8 +197,13 @@ static const struct field range[] = {
 	WORD(range.library, 5),
 	WORD(range.library, 6),
 	WORD(range.library, 7),
+	FLAG(range.is_os),
+	WORD(range.os, 0),
+	WORD(range.os, 1),
+	STRING(range.file),
 };
 
+_Static_assert(sizeof(struct gt_os_facts) == 16, "WORDs of it");
 _Static_assert(sizeof(struct gt_library_call) == 64, "WORDs of it");
 
 static const struct field frame[] = {

@@ -309,6 +309,22 @@ static int give_api(struct gt_events_json *json, const struct gt_trace_event *r,
 	return gt_events_give(json->events, event);
 }
 
+static void take_os_call(struct gt_events_json *json, struct gt_range_event *range)
+{
+	const struct gt_string *kind = string(json, "descriptor kind");
+	bool has_bytes = has(json, "bytes");
+
+	range->os = (struct gt_os_facts){
+		.result = (int64_t)number(json, has_bytes ? "bytes" : "result"),
+		.has_bytes = has_bytes,
+		.error = (uint16_t)number(json, "errno"),
+		.descriptor = has(json, "descriptor") ? (int32_t)number(json, "descriptor")
+						      : GT_OS_NO_DESCRIPTOR};
+	if (kind)
+		range->os.kind = (uint8_t)gt_os_kind_find(kind->text, kind->length);
+	range->file = string(json, "file");
+}
+
 static int give_range(struct gt_events_json *json, const struct gt_trace_event *r,
 		      enum gt_event_kind kind, bool on_gpu, struct gt_event *event)
 {
@@ -325,6 +341,7 @@ static int give_range(struct gt_events_json *json, const struct gt_trace_event *
 					       .unfinished = has(json, "unfinished"),
 					       .is_operator = is_named(&r->cat, "cpu_op"),
 					       .is_library = is_named(&r->cat, "library"),
+					       .is_os = is_named(&r->cat, "osrt"),
 					       .has_sequence = has(json, "Sequence number"),
 					       .sequence = number(json, "Sequence number"),
 					       .dims = raw(json, "Input Dims"),
@@ -333,6 +350,8 @@ static int give_range(struct gt_events_json *json, const struct gt_trace_event *
 	if (event->range.is_library)
 		event->range.library = gt_library_args(
 			&r->args, gt_library_find_function(r->name.text, r->name.len));
+	if (event->range.is_os)
+		take_os_call(json, &event->range);
 	if (color)
 		sscanf(color->text, "0x%x", &event->range.color);
 	if (payload)
@@ -545,7 +564,8 @@ static int take_slice(struct gt_events_json *json, const struct gt_trace_event *
 		return give_gpu(json, r, GT_EVENT_GRAPH, event);
 	if (is_named(cat, "cuda_sync"))
 		return give_gpu(json, r, GT_EVENT_SYNC, event);
-	if (is_named(cat, "user_annotation") || is_named(cat, "cpu_op") || is_named(cat, "library"))
+	if (is_named(cat, "user_annotation") || is_named(cat, "cpu_op") ||
+	    is_named(cat, "library") || is_named(cat, "osrt"))
 		return give_range(json, r, GT_EVENT_RANGE, false, event);
 	if (is_named(cat, "gpu_user_annotation"))
 		return give_range(json, r, GT_EVENT_RANGE, true, event);

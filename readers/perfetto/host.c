@@ -320,6 +320,23 @@ static void make_api(struct gt_pftrace *pf, const struct track_event *e, struct 
 		.block = block_of(e)};
 }
 
+static void take_os_call(const struct note *notes, struct gt_range_event *range)
+{
+	const struct note *bytes = &notes[GT_PF_ANNOTATION_OS_BYTES];
+	const struct note *descriptor = &notes[GT_PF_ANNOTATION_OS_DESCRIPTOR];
+	const struct gt_string *kind = notes[GT_PF_ANNOTATION_OS_KIND].text;
+
+	range->os = (struct gt_os_facts){
+		.result = (int64_t)(bytes->given ? bytes : &notes[GT_PF_ANNOTATION_RESULT])->number,
+		.has_bytes = bytes->given,
+		.error = (uint16_t)notes[GT_PF_ANNOTATION_OS_ERROR].number,
+		.descriptor =
+			descriptor->given ? (int32_t)descriptor->number : GT_OS_NO_DESCRIPTOR};
+	if (kind)
+		range->os.kind = (uint8_t)gt_os_kind_find(kind->text, kind->length);
+	range->file = notes[GT_PF_ANNOTATION_OS_FILE].text;
+}
+
 static void make_range(const struct track_event *e, struct gt_event *event)
 {
 	const struct note *notes = e->notes;
@@ -337,6 +354,7 @@ static void make_range(const struct track_event *e, struct gt_event *event)
 		.detached = notes[GT_PF_ANNOTATION_DETACHED].number != 0,
 		.is_operator = e->category == GT_PF_CATEGORY_OPERATOR,
 		.is_library = e->category == GT_PF_CATEGORY_LIBRARY,
+		.is_os = e->category == GT_PF_CATEGORY_OS,
 		.has_sequence = notes[GT_PF_ANNOTATION_SEQUENCE].given,
 		.sequence = notes[GT_PF_ANNOTATION_SEQUENCE].number,
 		.dims = notes[GT_PF_ANNOTATION_DIMS].text};
@@ -345,6 +363,8 @@ static void make_range(const struct track_event *e, struct gt_event *event)
 	if (event->range.is_library && e->name)
 		event->range.library.function =
 			gt_library_find_function(e->name->text, e->name->length);
+	if (event->range.is_os)
+		take_os_call(notes, &event->range);
 	if (event->range.is_library && collective)
 		gt_library_parse(collective->text, collective->length, &event->range.library);
 }
@@ -391,6 +411,7 @@ static bool make_slice(struct gt_pftrace *pf, const struct track_event *e, struc
 	case GT_PF_CATEGORY_ANNOTATION:
 	case GT_PF_CATEGORY_OPERATOR:
 	case GT_PF_CATEGORY_LIBRARY:
+	case GT_PF_CATEGORY_OS:
 		make_range(e, event);
 		return true;
 	case GT_PF_CATEGORY_STACK:

@@ -32,7 +32,7 @@ GPU_ROWS = STREAM_CATEGORIES | {"gpu_user_annotation"}
 API_CATEGORIES = {"cuda_runtime", "cuda_driver"}
 CATEGORIES = GPU_ROWS | API_CATEGORIES | {
     "user_annotation", "overhead", "gputrace", "ac2g", "cpu_op", "python_function",
-    "cpu_instant_event", "call_stack", "cpu_sample", "library"}
+    "cpu_instant_event", "call_stack", "cpu_sample", "library", "osrt"}
 OPERATIONS = API_CATEGORIES | GPU_CATEGORIES   # may name an operator
 EXTERNAL = OPERATIONS | {"cpu_op", "user_annotation", "gpu_user_annotation"}
 NAME = re.compile(r"^[^/]+\.pt\.trace\.json$")
@@ -494,7 +494,7 @@ class Lint:
                           ("stack_lane_slices_written", counts["call_stack"]),
                           ("samples_written", counts["samples"]),
                           ("ranges_written",
-                           counts["user_annotation"] + counts["cpu_op"] + counts["library"] + counts["marks"]),
+                           counts["user_annotation"] + counts["cpu_op"] + counts["library"] + counts["osrt"] + counts["marks"]),
                           ("range_shadows_written", counts["gpu_user_annotation"]),
                           ("counters_written", counts["C"]),
                           ("notes_written", counts["notes"]),

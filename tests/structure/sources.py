@@ -24,7 +24,7 @@ import sys
 GUEST_CORE = {"core", "core/control", "core/elf", "core/guest", "core/json", "core/overhead", "core/row", "core/schema",
               "core/window"}
 COLLECTORS = {f"collectors/{name}" for name in
-              ("call", "cupti", "cupti/library", "cupti/memory", "cupti/records", "nvml", "nvtx", "python", "sampler", "symbols",
+              ("call", "cupti", "cupti/library", "cupti/memory", "cupti/records", "nvml", "nvtx", "osrt", "python", "sampler", "symbols",
                "trigger", "unwind")}
 PIPELINE = {f"pipeline/{name}" for name in ("hang", "join", "output", "ranges", "recorder", "replay", "sources", "spool")}
 READERS = {"readers", "readers/chrome", "readers/perfetto"}
@@ -52,6 +52,7 @@ MAY_INCLUDE = {
                                       "collectors/cupti/records", "collectors/symbols", "collectors/trigger"},
     "collectors/nvml": GUEST_CORE,
     "collectors/nvtx": GUEST_CORE | {"collectors/call", "collectors/cupti", "collectors/trigger"},
+    "collectors/osrt": GUEST_CORE | {"collectors/call", "collectors/python", "collectors/sampler", "collectors/unwind"},
     "collectors/sampler": GUEST_CORE | {"collectors/call", "collectors/python", "collectors/unwind"},
     "writers": GUEST_CORE,
     "writers/chrome": GUEST_CORE | {"writers"},
@@ -71,6 +72,7 @@ MAY_INCLUDE = {
     "pipeline": GUEST_CORE | COLLECTORS | PIPELINE | {"writers"},
     "preload": GUEST_CORE | COLLECTORS | PIPELINE | {"pipeline"},
     "preload/libraries": GUEST_CORE,
+    "preload/osrt": GUEST_CORE,
     "preload/torch": GUEST_CORE,
     "readers": GUEST_CORE,
     "readers/chrome": GUEST_CORE | {"readers"},

@@ -170,6 +170,16 @@ static void fill_range(struct trace *t, struct gt_event *e)
 		e->range.library = any_library(false);
 		e->range.name = trace_string(t, gt_library_function(e->range.library.function));
 	}
+	e->range.is_os = e->kind == GT_EVENT_RANGE && !e->range.on_gpu && !e->range.is_operator &&
+			 !e->range.is_library && any(3) == 0;
+	if (e->range.is_os) {
+		e->range.os = (struct gt_os_facts){.result = (int64_t)any(1000) - 1,
+						   .has_bytes = any(2),
+						   .error = any(2) ? 4 : 0,
+						   .descriptor = any(2) ? (int32_t)any(50) : -1,
+						   .kind = (uint8_t)any(GT_OS_KIND_COUNT_)};
+		e->range.file = any(2) ? trace_string(t, "/data/shard-7") : NULL;
+	}
 	e->stack = !e->range.on_gpu && any(3) == 0 ? stacks[any(2)] : NULL;
 }
 

@@ -371,7 +371,7 @@ static int take_range(struct model_events *e, const struct gt_event *event,
 		.kind = event->range.is_operator ? GT_RANGE_OP : GT_RANGE_NVTX,
 	};
 
-	if (event->range.on_gpu || event->range.is_library)
+	if (event->range.on_gpu || event->range.is_library || event->range.is_os)
 		return 0;
 	range.thread =
 		event->range.detached ? row_of(e, event, GT_TRACK_RANGE) : thread_of(e, event->tid);

@@ -179,9 +179,32 @@ void gt_chrome_put_library(struct gt_json *json, const struct gt_library_call *c
 	}
 }
 
+static void put_os_call(struct gt_chrome *chrome, const struct gt_range_event *range)
+{
+	struct gt_json *json = &chrome->file.batch;
+	const char *kind = gt_os_kind_name(range->os.kind);
+
+	if (range->os.has_bytes)
+		gt_json_member_i64(json, "bytes", range->os.result);
+	else
+		gt_json_member_i64(json, "result", range->os.result);
+	if (range->os.error)
+		gt_json_member_u64(json, "errno", range->os.error);
+	if (range->os.descriptor != GT_OS_NO_DESCRIPTOR)
+		gt_json_member_i64(json, "descriptor", range->os.descriptor);
+	if (kind)
+		gt_json_member_cstr(json, "descriptor kind", kind);
+	if (range->file) {
+		gt_json_key(json, "file");
+		gt_chrome_put_string(&chrome->texts, json, range->file);
+	}
+}
+
 static void begin_range(struct gt_json *json, const struct gt_range_event *range)
 {
-	if (range->is_library)
+	if (range->is_os)
+		gt_chrome_begin(json, "X", "osrt");
+	else if (range->is_library)
 		gt_chrome_begin(json, "X", "library");
 	else if (range->is_operator)
 		gt_chrome_begin(json, "X", "cpu_op");
@@ -205,6 +228,8 @@ void gt_chrome_put_range(struct gt_chrome *chrome, const struct gt_event *event)
 	put_range_args(chrome, event);
 	if (event->range.is_library)
 		gt_chrome_put_library(json, &event->range.library, false);
+	if (event->range.is_os)
+		put_os_call(chrome, &event->range);
 	put_operator_args(json, &event->range);
 	gt_chrome_put_stack(chrome, event->stack, false);
 	end_line(json);

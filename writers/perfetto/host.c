@@ -160,7 +160,7 @@ void gt_perfetto_put_api(struct gt_perfetto *pf, const struct gt_event *event)
 /* ---- ranges ---- */
 
 struct range_iids {
-	uint64_t name, domain, category, dims, stack;
+	uint64_t name, domain, category, dims, file, stack;
 };
 
 static struct range_iids intern_range(struct gt_perfetto *pf, const struct gt_event *event)
@@ -175,6 +175,8 @@ static struct range_iids intern_range(struct gt_perfetto *pf, const struct gt_ev
 		iids.category = gt_perfetto_value(pf, range->category, false);
 	if (range->dims)
 		iids.dims = gt_perfetto_value(pf, range->dims, false);
+	if (range->file)
+		iids.file = gt_perfetto_value(pf, range->file, false);
 	gt_perfetto_put_names(pf);
 	return iids;
 }
@@ -183,6 +185,8 @@ static enum gt_pf_category category_of(const struct gt_range_event *range)
 {
 	if (range->is_library)
 		return GT_PF_CATEGORY_LIBRARY;
+	if (range->is_os)
+		return GT_PF_CATEGORY_OS;
 	return range->is_operator ? GT_PF_CATEGORY_OPERATOR : GT_PF_CATEGORY_ANNOTATION;
 }
 
@@ -192,6 +196,22 @@ static void put_library(struct gt_proto *batch, const struct gt_library_call *ca
 
 	if (gt_library_text(call, false, text))
 		put_text(batch, GT_PF_ANNOTATION_COLLECTIVE, text);
+}
+
+static void put_os_call(struct gt_proto *batch, const struct gt_os_facts *os, uint64_t file)
+{
+	const char *kind = gt_os_kind_name(os->kind);
+
+	put_int(batch, os->has_bytes ? GT_PF_ANNOTATION_OS_BYTES : GT_PF_ANNOTATION_RESULT,
+		os->result);
+	if (os->error)
+		put_uint(batch, GT_PF_ANNOTATION_OS_ERROR, os->error);
+	if (os->descriptor != GT_OS_NO_DESCRIPTOR)
+		put_int(batch, GT_PF_ANNOTATION_OS_DESCRIPTOR, os->descriptor);
+	if (kind)
+		put_text(batch, GT_PF_ANNOTATION_OS_KIND, kind);
+	if (file)
+		put_iid(batch, GT_PF_ANNOTATION_OS_FILE, file);
 }
 
 static void put_range_args(struct gt_proto *batch, const struct gt_range_event *range,
@@ -213,6 +233,8 @@ static void put_range_args(struct gt_proto *batch, const struct gt_range_event *
 		put_text(batch, GT_PF_ANNOTATION_PAYLOAD, range->payload);
 	if (range->is_library)
 		put_library(batch, &range->library);
+	if (range->is_os)
+		put_os_call(batch, &range->os, iids->file);
 	if (range->has_sequence)
 		put_uint(batch, GT_PF_ANNOTATION_SEQUENCE, range->sequence);
 	if (iids->dims)

@@ -1,0 +1,156 @@
+# SPDX-License-Identifier: Apache-2.0
+"""--osrt: calls of the operating system that block, on a program that blocks for known times.
+
+    test_os_calls.py BUILD SOURCE PROGRAM
+"""
+
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+import unittest
+
+import preloading
+import trace_file
+
+BUILD, SOURCE, PROGRAM = (os.path.realpath(path) for path in sys.argv[1:4])
+del sys.argv[1:4]
+CLI = os.path.join(BUILD, "cli", "gputrace-cli")
+MS = 1000000
+WAIT = 20 * MS
+# each call that is made once for so long: how its result is written
+ONCE = {"read": {"bytes": 5, "descriptor kind": "pipe"},
+        "recv": {"bytes": 9, "descriptor kind": "socket"},
+        "poll": {"result": 0},
+        "select": {"result": 0},
+        "usleep": {"result": 0},
+        "clock_nanosleep": {"result": 0},
+        "sem_wait": {"result": 0},
+        "pthread_mutex_lock": {"result": 0},
+        "pthread_cond_wait": {"result": 0},
+        "pthread_cond_timedwait": {"result": 110, "errno": 110},
+        "epoll_wait": {"result": 0, "descriptor kind": "epoll"}}
+OUTSIDE = {"epoll_wait": "wait_for_events"}
+
+
+def tool(*words):
+    result = subprocess.run([CLI, *words], capture_output=True, text=True, timeout=120, check=False)
+    return result.returncode, result.stdout, result.stderr
+
+
+@unittest.skipIf(preloading.RUNTIMES, "a sanitizer interposes the same functions")
+class OsCalls(unittest.TestCase):
+    def setUp(self):
+        self.folder = os.path.realpath(tempfile.mkdtemp(prefix="gt-os-calls-"))
+        self.addCleanup(shutil.rmtree, self.folder, ignore_errors=True)
+
+    def run_program(self, *words, options=None, status=0):
+        """Untraced if there are no options. Returns what the program said."""
+        run = [] if options is None else [os.path.join(SOURCE, "scripts", "gputrace"), "run", "-q",
+                                          "--output=" + self.folder + "/out", *options]
+        result = subprocess.run(
+            [os.path.join(SOURCE, "scripts", "simcuda"), "--build=" + BUILD, *run, PROGRAM, *words], capture_output=True,
+            text=True, timeout=120, check=False, stdin=subprocess.DEVNULL, env=dict(os.environ, GPUTRACE_BUILD=BUILD))
+        self.assertEqual(result.returncode, status, result.stderr)
+        self.assertEqual(result.stderr, "")
+        return result.stdout
+
+    def trace(self, *words, options=("--osrt=5ms",)):
+        """What the program says is the same without us."""
+        said = self.run_program(*words, options=list(options))
+        self.assertEqual(said, self.run_program(*words))
+        paths = [path for path in trace_file.find(self.folder + "/out")]
+        code, out, err = tool("verify", *paths)
+        self.assertEqual(code, 0, out + err)
+        for path in paths:
+            subprocess.run([sys.executable, os.path.join(SOURCE, "tests", "lint", "trace_lint.py"), path], check=True,
+                           timeout=120)
+        return trace_file.Trace(paths[0])
+
+    def calls(self, trace, name=None):
+        found = [e for e in trace.slices if e["cat"] == "osrt" and name in (None, e["name"])]
+        return sorted(found, key=lambda e: e["ts"])
+
+    def function(self, trace, event):
+        """Of the innermost frame."""
+        stacks = {e["args"]["stack"]: e["args"]["frames"] for e in trace.slices if "frames" in e.get("args", {})}
+        return trace_file.frame_function(stacks[event["args"]["stack"]][0])
+
+    def test_waits(self):
+        trace = self.trace("waits", self.folder + "/shard-7", options=["--osrt=5ms"])
+        main = trace.calls[0]["tid"]
+        self.assertEqual(trace.ledger["os_calls_lost"], 0)
+        for name, expected in ONCE.items():
+            with self.subTest(name):
+                calls = [e for e in self.calls(trace, name) if e["tid"] == main and trace.duration(e) >= 0.9 * WAIT]
+                if name == "sem_wait":
+                    calls = [e for e in calls if self.function(trace, e) == "blocked_in"]
+                self.assertEqual(len(calls), 1)
+                args = calls[0]["args"]
+                self.assertLess(trace.duration(calls[0]), 20 * WAIT)
+                self.assertEqual({key: args.get(key) for key in expected}, expected)
+                self.assertEqual(self.function(trace, calls[0]), OUTSIDE.get(name, "blocked_in"))
+        joins = [e for e in self.calls(trace, "pthread_join") if self.function(trace, e) == "blocked_in"]
+        self.assertTrue(joins)
+        self.assertEqual(len(self.calls(trace, "waitpid")), 1)
+        # the threads that never call CUDA wait, too
+        self.assertGreater(len({e["tid"] for e in self.calls(trace, "nanosleep")}), 5)
+
+    def test_files(self):
+        trace = self.trace("waits", self.folder + "/shard-7", options=["--osrt=20us"])
+        for name, calls in (("write", self.calls(trace, "write")), ("pread", self.calls(trace, "pread"))):
+            calls = [e for e in calls if e["args"].get("bytes") == 8 << 20]
+            self.assertEqual(len(calls), 1, name)
+            args = calls[0]["args"]
+            self.assertEqual((args["descriptor kind"], args["file"]), ("file", self.folder + "/shard-7"))
+
+    def test_formats(self):
+        """What a .pftrace tells is the same after a conversion."""
+        self.run_program("waits", self.folder + "/shard-7", options=["--osrt=5ms", "--format=perfetto"])
+        path = [os.path.join(folder, name) for folder, _, names in os.walk(self.folder + "/out") for name in names
+                if name.endswith(".pftrace")][0]
+        code, out, err = tool("convert", path, self.folder + "/all.json")
+        self.assertEqual(code, 0, out + err)
+        trace = trace_file.Trace(self.folder + "/all.json")
+        for name, expected in ONCE.items():
+            have = [{key: e["args"].get(key) for key in expected} for e in self.calls(trace, name)]
+            self.assertIn(expected, have, name)
+
+    def test_signals(self):
+        trace = self.trace("signals", options=["--osrt=500us"])
+        errors = [e["args"].get("errno") for e in self.calls(trace, "read") if "bytes" not in e["args"]]
+        self.assertIn(4, errors)
+        self.assertTrue(self.calls(trace, "nanosleep"))
+
+    def test_children(self):
+        trace = self.trace("children", options=["--osrt=500us"])
+        threads = {e["tid"] for e in self.calls(trace)}
+        self.assertIn(trace.calls[0]["tid"], threads)
+        # neither the child of vfork, which has our memory, nor that of fork, nor what was cancelled
+        self.assertFalse(self.calls(trace, "usleep"))
+        self.assertFalse([e for e in self.calls(trace, "read") if trace.duration(e) > 5 * MS])
+
+    def test_everything(self):
+        """All calls, even the shortest: too many at once are counted."""
+        for words in (("signals",), ("children",), ("waits", self.folder + "/shard-7")):
+            with self.subTest(words[0]):
+                shutil.rmtree(self.folder + "/out", ignore_errors=True)
+                self.assertTrue(self.calls(self.trace(*words, options=["--osrt=1ns"])))
+
+    def test_off(self):
+        """Without the option there is nothing of it."""
+        self.run_program("waits", self.folder + "/shard-7", options=[])
+        trace = trace_file.Trace(trace_file.find(self.folder + "/out")[0])
+        self.assertFalse(self.calls(trace))
+        exported = subprocess.run(["nm", "-D", "--defined-only", os.path.join(BUILD, "preload", "libgputrace.so")],
+                                  capture_output=True, text=True, check=True).stdout
+        names = {line.split()[-1].split("@")[0] for line in exported.splitlines()}
+        with open(os.path.join(SOURCE, "preload", "osrt", "functions.def"), encoding="utf-8") as file:
+            ours = {line[12:-2] for line in file if line.startswith("OS_FUNCTION(")}
+        self.assertGreater(len(ours), 60)
+        self.assertFalse(names & ours)
+
+
+if __name__ == "__main__":
+    unittest.main()
