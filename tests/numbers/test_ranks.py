@@ -124,7 +124,8 @@ def grid(slow, columns=True, steps=20, late=None):
                 members[n].slice(lambda *words, of=numbers: in_group(name + str(of[0]), of, *words), "", came[n], end)
                 members[n].now = end + 1000
 
-    for _ in range(steps):
+    for step in range(steps):
+        begun = members[0].now
         for rank in members:
             length = 2 * MS + (2 * MS if rank.number == late else 0)
             rank.slice(generate.kernel, "gemm", rank.now, rank.now + length)
@@ -133,6 +134,8 @@ def grid(slow, columns=True, steps=20, late=None):
         if columns:
             meet([range(n, 8, 2) for n in range(2)], "column")
         meet([range(8)], "world")
+        for rank in members:
+            rank.range(f"ProfilerStep#{step}", begun, rank.now - 500)
     return members, cost
 
 
@@ -173,8 +176,12 @@ def test_nobody_s_network_is_slow():
 def test_who_was_kept_is_not_to_blame():
     """Rank 3 keeps its pair, the pair its columns, these all: all of it is what rank 3 cost."""
     members, cost = grid(None, late=3)
-    rows = cases.tables("ranks", written(members))["rank_late"]
+    tables = cases.tables("ranks", written(members))
+    rows, steps = tables["rank_late"], tables["rank_steps"]
     assert (rows[0]["Rank"], rows[0]["Cause"]) == ("rank 3", "slower GPU"), rows[0]
+    assert [(row["Late Rank"], row["Cause"]) for row in steps[1:]] == [("rank 3", "slower GPU")] * 19, steps
+    assert all(row["Collectives"] == 7 for row in steps), steps
+    assert sum(row["Waited (ns)"] for row in steps) == sum(row["Waited (ns)"] for row in rows), steps
     cases.close(rows[0]["Cost Others (ns)"], cost["late"], "cost", 0.1)
     assert all(row["Cost Others (ns)"] < 0.05 * cost["late"] for row in rows[1:]), rows
 
