@@ -44,6 +44,8 @@ static _Noreturn void recover_here(const char *library, int spool, bool is_close
 		*(void **)&recover = dlsym(handle, "gputrace_recover");
 	if (!recover)
 		_exit(ELIBACC);
+	dlopen("libstdc++.so.6",
+	       RTLD_NOW | RTLD_LOCAL); /* it demangles, and cannot be loaded later */
 	spool = gt_confine(spool, folder);
 	_exit(spool < 0 ? -spool : -recover(spool, folder, is_closed));
 }

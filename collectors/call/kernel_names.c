@@ -40,11 +40,11 @@ static void put_text(struct gt_kernel_names *names, uint32_t slot, const char *n
 	atomic_store_explicit(&names->text[slot], at + 1, memory_order_release);
 }
 
-void gt_kernel_names_note(uint64_t symbol)
+void gt_kernel_names_note_as(uint64_t symbol, const char *name)
 {
 	struct gt_kernel_names *names = kept;
 
-	if (!names || !symbol)
+	if (!names)
 		return;
 	for (uint32_t probe = 0; probe < PROBES; probe++) {
 		uint32_t slot = slot_of(symbol, probe);
@@ -53,12 +53,18 @@ void gt_kernel_names_note(uint64_t symbol)
 		if (!found && atomic_compare_exchange_strong_explicit(&names->symbol[slot], &found,
 								      symbol, memory_order_relaxed,
 								      memory_order_relaxed)) {
-			put_text(names, slot, (const char *)(uintptr_t)symbol);
+			put_text(names, slot, name);
 			return;
 		}
 		if (found == symbol)
 			return;
 	}
+}
+
+void gt_kernel_names_note(uint64_t symbol)
+{
+	if (symbol)
+		gt_kernel_names_note_as(symbol, (const char *)(uintptr_t)symbol);
 }
 
 static const char *text_at(const struct gt_kernel_names *names, uint32_t at)

@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "collectors/call/call.h"
+#include "collectors/call/kernel_names.h"
 #include "collectors/call/records.h"
 #include "collectors/nvtx/asked.h"
 #include "collectors/nvtx/early.h"
@@ -98,6 +99,15 @@ static size_t put_payload(const struct gt_nvtx_call *call, char *out, size_t roo
 	return sizeof(*call->library);
 }
 
+/* A killed process leaves them there. */
+static void note_name(uint32_t reference)
+{
+	const struct gt_nvtx_object *object = reference ? gt_nvtx_at(reference) : NULL;
+
+	if (object)
+		gt_kernel_names_note_as(GT_KERNEL_NAMES_NVTX | reference, object->text);
+}
+
 static bool write_into(struct gt_thread *thread, const struct gt_nvtx_call *call)
 {
 	uint32_t offset = gt_nvtx_payload_offset(call->text_length);
@@ -112,6 +122,8 @@ static bool write_into(struct gt_thread *thread, const struct gt_nvtx_call *call
 	if (!record)
 		return false;
 	fill(record, call, thread->tid);
+	note_name(call->string);
+	note_name(call->domain);
 	if (call->text_length)
 		memcpy(record->data, call->text, call->text_length);
 	if (room)

@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "collectors/call/call.h"
+#include "collectors/call/kernel_names.h"
 #include "collectors/call/records.h"
 #include "collectors/call/tensor.h"
 #include "collectors/cupti/replay.h"
@@ -25,7 +26,8 @@
 #include "pipeline/sources/tensors.h"
 #include "pipeline/spool/spooled.h"
 
-#define WAITED_MAX (1u << 20) /* whatever the bytes are */
+#define WAITED_MAX     (1u << 20) /* whatever the bytes are */
+#define UNKNOWN_DOMAIN (1u << 31) /* a reference of no object, but one of its own */
 
 static int by_key(const void *a, const void *b)
 {
@@ -132,10 +134,39 @@ static uint32_t library_bytes(const struct gt_nvtx_record *range)
 	return call && range->head.size >= end ? sizeof(*call) : 0;
 }
 
-/* Registered names, domains and the schemas of payloads are gone with the memory of the process. */
+/* What was registered under this reference. NULL: nothing, or it had no room. */
+static const char *registered(const struct gt_replay_records *r, uint32_t reference)
+{
+	return reference ? gt_kernel_names_find(r->kernels, GT_KERNEL_NAMES_NVTX | reference)
+			 : NULL;
+}
+
+/* The reference that this process has for a domain of the dead one. */
+static uint32_t find_domain(const struct gt_replay_records *r, uint32_t reference)
+{
+	const char *name = registered(r, reference);
+	struct gt_nvtx_key key = {.kind = GT_NVTX_DOMAIN, .text = name};
+
+	if (!name || gt_nvtx_registry_start())
+		return reference ? reference | UNKNOWN_DOMAIN : 0;
+	key.length = strnlen(name, GT_NVTX_NAME_MAX);
+	return gt_nvtx_reference(gt_nvtx_find_or_add(&key));
+}
+
+static void take_registered(const struct gt_replay_records *r, struct gt_nvtx_record *mine)
+{
+	const char *name = registered(r, mine->string);
+
+	if (!name)
+		name = "(name not recovered)";
+	mine->string = 0;
+	mine->text_length = (uint16_t)strnlen(name, GT_NVTX_NAME_MAX);
+	memcpy(mine->data, name, mine->text_length);
+}
+
+/* The schemas of payloads are gone with the memory of the process. */
 static void take_range_record(struct gt_replay_records *r, const struct gt_ring_record *record)
 {
-	static const char unknown[] = "(name not recovered)";
 	const struct gt_nvtx_record *range = (const void *)record;
 	_Alignas(8) static char
 		copy[sizeof(*range) + GT_NVTX_NAME_MAX + sizeof(struct gt_library_call) + 8];
@@ -152,11 +183,9 @@ static void take_range_record(struct gt_replay_records *r, const struct gt_ring_
 	memcpy(mine->data + gt_nvtx_payload_offset(range->text_length),
 	       range->data + gt_nvtx_payload_offset(range->text_length), library);
 	mine->payload_length = (uint16_t)library;
-	if (mine->string) {
-		mine->string = 0;
-		mine->text_length = sizeof(unknown) - 1;
-		memcpy(mine->data, unknown, mine->text_length);
-	}
+	mine->domain = find_domain(r, range->domain);
+	if (mine->string)
+		take_registered(r, mine);
 	gt_ranges_record(r->ranges, mine);
 }
 

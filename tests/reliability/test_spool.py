@@ -349,7 +349,8 @@ class Spool(unittest.TestCase):
                 events = json.load(file)["traceEvents"]
             sets = [e["args"] for e in events if e.get("cat") == "gpu_memset"]
             self.assertEqual(len(sets), 4)
-            self.assertEqual({e["name"] for e in events if e.get("cat") == "kernel"}, {"tick"})
+            self.assertEqual({e["name"] for e in events if e.get("cat") == "kernel"},
+                             {"tick", "tock(float*)"})
             self.assertEqual([args for args in sets if "work (" not in args["launched by"] or
                               "main (" not in args["launched by"]], [])
 

@@ -146,9 +146,25 @@ static void hold(void)
 	wait_at_gate(1);
 }
 
+/* A C++ program's, which recovery must make readable without it. */
+static void launch_mangled(void)
+{
+	static const char source[] = ".version 8.0\n.target sm_80\n.address_size 64\n"
+				     ".visible .entry _Z4tockPf(.param .u64 p) { ret; }\n";
+	void *arguments[] = {&device.data};
+	CUfunction tock;
+	CUmodule module;
+
+	check((int)cuModuleLoadData(&module, source), "cuModuleLoadData");
+	check((int)cuModuleGetFunction(&tock, module, "_Z4tockPf"), "cuModuleGetFunction");
+	check((int)cuLaunchKernel(tock, 4, 1, 1, 64, 1, 1, 0, device.stream, arguments, NULL),
+	      "cuLaunchKernel");
+}
+
 static void die(void)
 {
 	work(NULL);
+	launch_mangled();
 	check((int)cudaDeviceSynchronize(), "cudaDeviceSynchronize");
 	kill(getpid(), SIGKILL);
 }

@@ -43,6 +43,22 @@ Test(kernel_names, are_found_by_address_and_bounded)
 	free(names);
 }
 
+Test(kernel_names, are_found_by_reference)
+{
+	struct gt_kernel_names *names = calloc(1, sizeof(*names));
+	char text[] = "load";
+
+	cr_assert(names);
+	gt_kernel_names_start(names);
+	gt_kernel_names_note_as(GT_KERNEL_NAMES_NVTX | 1, text);
+	text[0] = 'r'; /* the first one counts */
+	gt_kernel_names_note_as(GT_KERNEL_NAMES_NVTX | 1, text);
+	cr_assert_str_eq(gt_kernel_names_find(names, GT_KERNEL_NAMES_NVTX | 1), "load");
+	cr_assert_null(gt_kernel_names_find(names, 1));
+	gt_kernel_names_start(NULL);
+	free(names);
+}
+
 /* Whatever a spool says. */
 Test(kernel_names, believes_no_offset)
 {

@@ -14,6 +14,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "collectors/call/kernel_names.h"
 #include "collectors/call/records.h"
 #include "collectors/cupti/replay.h"
 #include "collectors/nvtx/record.h"
@@ -249,6 +250,47 @@ static void put_range(uint16_t op, uint64_t level, const char *name, uint32_t st
 	record->text_length = (uint16_t)strlen(name);
 	memcpy(record->data, name, strlen(name));
 	gt_ring_commit(&gt_thread_self->ring, &record->head, size, GT_RECORD_NVTX);
+}
+
+/* In a domain, by references into the registry of the dead process. */
+static void put_registered(uint32_t string, uint32_t domain)
+{
+	struct gt_nvtx_record *record =
+		(void *)gt_ring_reserve(&gt_thread_self->ring, sizeof(*record));
+
+	memset(record, 0, sizeof(*record));
+	record->head.flags = GT_NVTX_MARK;
+	record->time = gt_clock_now();
+	record->tid = gt_thread_self->tid;
+	record->string = string;
+	record->domain = domain;
+	gt_ring_commit(&gt_thread_self->ring, &record->head, sizeof(*record), GT_RECORD_NVTX);
+}
+
+Test(recover, has_names_that_were_registered_with_nvtx)
+{
+	static char name[2000]; /* more than one may have */
+	char *text;
+
+	if (!template_begin())
+		cr_skip("no tmpfs with enough room");
+	memset(name, 'n', sizeof(name) - 1);
+	template_calls(1);
+	gt_kernel_names_note_as(GT_KERNEL_NAMES_NVTX | 5, "load a batch");
+	gt_kernel_names_note_as(GT_KERNEL_NAMES_NVTX | 6, "reader");
+	gt_kernel_names_note_as(GT_KERNEL_NAMES_NVTX | 7, name);
+	put_registered(5, 6);
+	put_registered(5, 0);
+	put_registered(7, 0);
+	put_registered(8, 9); /* had no room in the table */
+	gt_release_buffers(&template.release);
+	text = recover();
+	cr_assert_eq(count(text, "\"name\": \"load a batch\""), 2, "%s", text);
+	cr_assert_eq(count(text, "\"domain\": \"reader\""), 1, "%s", text);
+	cr_assert_eq(count(text, "\"domain\""), 1, "%s", text);
+	cr_assert_eq(count(text, "\"name\": \"nnnn"), 1, "%s", text);
+	cr_assert_eq(count(text, "\"name\": \"(name not recovered)\""), 1, "%s", text);
+	free(text);
 }
 
 Test(recover, has_the_ranges_of_the_rings)
