@@ -4,6 +4,8 @@
  */
 #include "analysis/report/parts.h"
 
+#include <string.h>
+
 #include "analysis/gaps.h"
 #include "analysis/ranks/peers.h"
 #include "analysis/table/short_names.h"
@@ -13,6 +15,7 @@
 #define WRITTEN  125  /* that are in the page */
 #define SMALL    0.05 /* %: a share that would be shown as 0.0 */
 #define NO_SHARE SIZE_MAX
+#define UNBROKEN 16 /* characters */
 
 /* The column with a row's share of the whole: the first that people see. */
 static size_t share_column(const struct gt_table *table)
@@ -38,12 +41,35 @@ static size_t shown_rows(const struct gt_table *table, size_t share)
 	return table->rows - end > 1 ? end : table->rows;
 }
 
+/* A name of many parts may be broken between them, so that it takes no more room than a sentence.
+ */
+static void print_text(char *text, FILE *out)
+{
+	size_t run = 0, from = 0;
+
+	for (size_t i = 0; text[i]; i++) {
+		char next = text[i + 1];
+
+		run = text[i] == ' ' ? 0 : run + 1;
+		if (run < UNBROKEN || !next || !strchr("_:,<(/.", text[i]) || next == ' ' ||
+		    next == text[i])
+			continue;
+		text[i + 1] = 0;
+		gt_show_xml(text + from, out);
+		fputs("<wbr>", out);
+		text[i + 1] = next;
+		from = i + 1;
+		run = 0;
+	}
+	gt_show_xml(text + from, out);
+}
+
 static void print_cell(const struct gt_table *table, size_t i, const struct gt_short_names *names,
 		       FILE *out)
 {
 	const struct gt_column *column = &table->columns[i % table->width];
 	const struct gt_cell *cell = &table->cells.at[i];
-	char text[4096];
+	char text[4096], room[4096];
 
 	if (!column->brief)
 		return;
@@ -54,7 +80,8 @@ static void print_cell(const struct gt_table *table, size_t i, const struct gt_s
 	} else {
 		fprintf(out, "<td data-v=\"%.3f\">", cell->number);
 	}
-	gt_show_xml(gt_table_cell(table, i, names, text, sizeof(text)), out);
+	snprintf(room, sizeof(room), "%s", gt_table_cell(table, i, names, text, sizeof(text)));
+	print_text(room, out);
 	fputs("</td>", out);
 }
 
