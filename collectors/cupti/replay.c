@@ -238,11 +238,6 @@ static const char *launched_name(const struct gt_cupti_replay *how, const char *
 	return name;
 }
 
-static const char *name_or_none(const char *name)
-{
-	return name ? name : "(name not recovered)";
-}
-
 static const char *kernel_name_of(const struct gt_cupti_replay *how,
 				  const CUpti_ActivityKernel8 *kernel)
 {
@@ -250,7 +245,15 @@ static const char *kernel_name_of(const struct gt_cupti_replay *how,
 
 	if (!name && how->kernels)
 		name = launched_name(how, kernel->name, kernel->correlationId);
-	return name || !kernel->name ? name : name_or_none(name);
+	return name || !kernel->name ? name : "(name not recovered)";
+}
+
+/* It ends lines in which "(name not recovered)" alone would say nothing. */
+static const char *device_name_of(const struct gt_cupti_replay *how, const char *pointer)
+{
+	const char *name = name_of(how, pointer);
+
+	return name ? name : "GPU (name not recovered)";
 }
 
 /* Work that had not ended: its launch is reported as in flight. */
@@ -272,7 +275,7 @@ static void replay_record(const struct gt_cupti_replay *how, uint8_t *record, ui
 	} else if (kind == CUPTI_ACTIVITY_KIND_DEVICE) {
 		CUpti_ActivityDevice4 *device = (void *)record;
 
-		device->name = device->name ? name_or_none(name_of(how, device->name)) : NULL;
+		device->name = device->name ? device_name_of(how, device->name) : NULL;
 	}
 	gt_translate_record(how->translate, (const CUpti_Activity *)(const void *)record);
 }
