@@ -6,6 +6,7 @@ packets by itself is what the JSON holds, and the answers of gputrace to both ar
 import collections
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -87,9 +88,9 @@ class Packets(pftrace_lint.Lint):
             self.work[number, sequence.clocks[64], stage[2][0] if stage[2] else 0] += 1
 
 
-def json_work():
+def json_work(path=MERGED):
     """(rank, start, duration): how often, of GPU work and GPU ranges; slices of the host; calls with a stack, by rank."""
-    with open(MERGED, encoding="utf-8") as file:
+    with open(path, encoding="utf-8") as file:
         merged = json.load(file)
     rank_of = {e["pid"]: e["args"]["rank"] for e in merged["traceEvents"]
                if e["name"] == "process_labels" and "merged process" in e["args"]}
@@ -119,6 +120,26 @@ def same_events():
         assert min(there.flows_of[rank] for rank in range(RANKS)) > 50
         submitted = set(there.submitted)
         assert sum(identity in submitted for identity, _ in there.stages) > 300
+
+
+def clocks_of_hosts():
+    """A second host whose clock is ahead by 5 ms and gains 200 ppm, as the ends of the collectives tell: both forms have its
+    events at the same times of the first one's clock."""
+    sources = [files.make(os.path.join(WHERE, "hosts"), 60, rank=rank, world=2)[0] for rank in range(2)]
+    data = files.read(sources[1]).decode().replace('"hostname": "n3"', '"hostname": "n4"', 1)
+    first = float(re.search(r'"ph": "X".*?"ts": ([0-9.]+)', data).group(1))
+    data = re.sub(r'"ts": ([0-9.]+)', lambda ts: f'"ts": {first + 5000 + (float(ts.group(1)) - first) * 1.0002:.3f}', data)
+    with open(sources[1], "w", encoding="utf-8") as file:
+        file.write(data)
+    merged, pftrace = os.path.join(WHERE, "hosts.json"), os.path.join(WHERE, "hosts.pftrace")
+    told = [run("merge", "--output=" + path, *sources).stderr for path in (merged, pftrace)]
+    assert "by collectives" in told[0] and told[0] == told[1], told
+    wanted, there = json_work(merged)[0], Packets(pftrace).work
+    starts = [sorted(start for _, start, _ in work.elements()) for work in (wanted, there)]
+    assert len(starts[0]) == len(starts[1]) > 800
+    assert max(abs(a - b) for a, b in zip(*starts)) <= 1, [list(work)[:3] for work in (wanted, there)]
+    moved = {rank: sorted(start for of, start, _ in there.elements() if of == rank) for rank in range(2)}
+    assert max(abs(a - b) for a, b in zip(moved[0], moved[1])) < 50_000, (moved[0][:3], moved[1][:3])
 
 
 def rows_of_their_own():
@@ -205,4 +226,4 @@ def refused():
     assert files.read(copy) == files.read(PFTRACE)
 
 
-files.main([same_events, rows_of_their_own, same_answers, again, cut_anywhere, refused])
+files.main([same_events, clocks_of_hosts, rows_of_their_own, same_answers, again, cut_anywhere, refused])
