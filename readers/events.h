@@ -63,7 +63,8 @@ struct gt_events {
 	const char *loose;  /* JSON: what strict JSON does not allow, or NULL */
 	bool torn;          /* .pftrace: failed because it is cut before the metadata */
 	bool tells_gpus;    /* .pftrace: has the GpuInfo packet of the devices */
-	uint32_t parts;     /* processes that the file holds, 1 or more */
+	uint32_t parts; /* processes that the file holds, 1 or more; .pftrace: up to the one behind
+			   the wanted, at which the input is then */
 	uint32_t told_parts; /* .pftrace: how many it should hold; 0: it does not say */
 	char error[512];     /* "FILE: what", on failure */
 

@@ -188,20 +188,35 @@ static int see_event(const struct gt_event *event, void *data)
 	return see_record(NULL, NULL, data);
 }
 
-/* Cut or not: without a spool, which the caller looks for, nothing more can come into it. */
-static int check_pftrace(struct packing *p)
+static int check_part(struct packing *p, struct gt_input *in, uint32_t part, uint32_t *ret_parts)
 {
 	struct gt_events events = {
-		.take_metadata = see_metadata, .take_event = see_event, .data = p};
+		.take_metadata = see_metadata, .take_event = see_event, .part = part, .data = p};
 	int error = gt_events_init(&events);
 
 	if (!error)
-		error = gt_events_read_pftrace(&events, p->written);
+		error = gt_events_read_pftrace_input(&events, in);
 	if (error == -EINTR)
 		fail(p, error, "packing was interrupted");
 	else if (error)
 		fail_as_read(p, error, events.error);
+	*ret_parts = events.parts;
 	gt_events_fini(&events);
+	return error;
+}
+
+/* Cut or not: without a spool, which the caller looks for, nothing more can come into it. */
+static int check_pftrace(struct packing *p)
+{
+	struct gt_input in;
+	int error = gt_input_open(&in, p->written);
+	uint32_t parts = 1;
+
+	if (error)
+		fail_as_read(p, error, strerror(-error));
+	for (uint32_t part = 0; !error && part < parts; part++)
+		error = check_part(p, &in, part, &parts);
+	gt_input_close(&in);
 	return error;
 }
 

@@ -296,7 +296,7 @@ static int check_event(const struct gt_trace_event *record, const struct gt_head
 	}
 }
 
-static void print_rest(struct gt_verify *v)
+static void print_rest(const struct gt_verify *v)
 {
 	static const char *const help[GT_CHECK_COUNT_] = {
 #define GT_CHECK(id, kind, text) text,
@@ -325,65 +325,66 @@ static void check_whole(struct gt_verify *v)
 	}
 }
 
-/* In whichever form the file is. */
-static int read_file(struct gt_verify *v)
+/* In whichever form the file is; @in stands where the process begins. */
+static int read_file(struct gt_verify *v, struct gt_input *in)
 {
-	struct gt_input in;
-	int rc = gt_input_open(&in, v->path);
+	int rc = v->part ? 0 : gt_input_more(in);
 
-	if (!rc)
-		rc = gt_input_more(&in);
 	if (rc < 0)
-		gt_reading_fail(&v->reading, v->path, rc);
-	else if (gt_input_is_pftrace(&in))
-		rc = gt_verify_read_pftrace(v, &in);
-	else
-		rc = gt_reader_read_input(&in, check_event, v, &v->reading);
-	gt_input_close(&in);
-	return rc;
+		return gt_reading_fail(&v->reading, v->path, rc);
+	if (v->part || gt_input_is_pftrace(in))
+		return gt_verify_read_pftrace(v, in);
+	return gt_reader_read_input(in, check_event, v, &v->reading);
 }
 
-/* One process of a file of several. Returns as gt_verify_file; *ret_parts: how many there are. */
-static int verify_part(const char *path, uint32_t part, const struct gt_verify_options *options,
-		       FILE *out, struct gt_verify_result *result, uint32_t *ret_parts)
+/* One process of a file of several. Returns as gt_verify_file; @v is filled but for what is found.
+ */
+static int verify_part(struct gt_verify *v, struct gt_input *in)
 {
-	struct gt_verify v = {.path = path,
-			      .part = part,
-			      .parts = 1,
-			      .options = options,
-			      .out = out,
-			      .result = result};
-	int rc = read_file(&v);
+	int rc = read_file(v, in);
 
-	result->events += v.reading.events;
-	*ret_parts = v.parts;
+	v->result->events += v->reading.events;
 	if (rc < 0) {
-		gt_show_line(out, "%s", v.reading.error);
-		result->findings++;
-		result->count[GT_CHECK_JSON]++;
+		gt_show_line(v->out, "%s", v->reading.error);
+		v->result->findings++;
+		v->result->count[GT_CHECK_JSON]++;
 	} else {
-		check_whole(&v);
+		check_whole(v);
 	}
-	gt_vec_free(&v.slices);
-	gt_vec_free(&v.flows);
-	gt_vec_free(&v.named);
-	gt_vec_free(&v.externals);
-	gt_vec_free(&v.stacks);
-	gt_reading_fini(&v.reading);
+	gt_vec_free(&v->slices);
+	gt_vec_free(&v->flows);
+	gt_vec_free(&v->named);
+	gt_vec_free(&v->externals);
+	gt_vec_free(&v->stacks);
+	gt_reading_fini(&v->reading);
 	return rc;
 }
 
 int gt_verify_file(const char *path, const struct gt_verify_options *options, FILE *out,
 		   struct gt_verify_result *ret_result)
 {
-	struct gt_verify whole = {
-		.path = path, .options = options, .out = out, .result = ret_result};
+	struct gt_verify v = {.path = path, .options = options, .out = out, .result = ret_result};
+	const struct gt_verify begin = v;
+	struct gt_input in;
+	int rc = gt_input_open(&in, path);
 	uint32_t parts = 1;
-	int rc = 0;
 
 	*ret_result = (struct gt_verify_result){0};
-	for (uint32_t part = 0; rc >= 0 && part < parts; part++)
-		rc = verify_part(path, part, options, out, ret_result, &parts);
-	print_rest(&whole);
+	if (rc < 0) {
+		gt_reading_fail(&v.reading, path, rc);
+		gt_show_line(out, "%s", v.reading.error);
+		ret_result->findings++;
+		ret_result->count[GT_CHECK_JSON]++;
+		gt_reading_fini(&v.reading);
+	}
+	for (uint32_t part = 0; rc >= 0 && part < parts; part++) {
+		v = begin;
+		v.part = part;
+		v.parts = 1;
+		rc = verify_part(&v, &in);
+		parts = v.parts;
+	}
+	gt_input_close(&in);
+	print_rest(&begin);
 	return rc;
 }

@@ -67,7 +67,7 @@ int gt_reading_of_events(const struct gt_events *events, const struct gt_input *
 	gt_events_doubt(events, ret_reading->doubt, sizeof(ret_reading->doubt));
 	if (!events->closed)
 		snprintf(ret_reading->note, sizeof(ret_reading->note), GT_READING_CUT_NOTE);
-	if (events->told_parts > events->parts) {
+	if (events->told_parts > events->parts && events->parts == events->part + 1) {
 		ret_reading->closed = false;
 		snprintf(ret_reading->note, sizeof(ret_reading->note),
 			 "of %u processes that were merged it holds %u", events->told_parts,

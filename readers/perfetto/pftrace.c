@@ -9,7 +9,8 @@
 #include <fcntl.h>
 #include <string.h>
 
-#define NOT_OURS "not a .pftrace of gputrace"
+#define NOT_OURS                "not a .pftrace of gputrace"
+#define PACKETS_BEFORE_METADATA 16
 
 /* The fields of a packet, collected first: its time is needed before its content. */
 struct packet {
@@ -71,21 +72,24 @@ static void take_clocks(struct gt_pftrace *pf, uint64_t sequence, struct gt_wire
 	}
 }
 
-/* The processes of a file follow each other: the sequence of each begins with its clock, and its
- * first event is its metadata. 0; 1: of another process than the wanted one; -EBADMSG. */
+/* What a packet is of, beside the wanted process. */
+enum { OF_EARLIER = 1, BEGINS_NEXT };
+
+/* The processes of a file follow each other, and the sequence of each begins with its clock. 0, one
+ * of the above, -EBADMSG. */
 static int find_sequence(struct gt_pftrace *pf, const struct packet *packet, uint64_t *ret_sequence)
 {
 	uint64_t number = packet->sequence - 1, part = number / GT_PF_SEQUENCES;
-	bool begins = packet->cleared && packet->clocks.data;
+	uint32_t wanted = pf->events->part;
 
-	if (!packet->sequence || part > pf->begun + begins)
+	if (!packet->sequence)
 		return -EBADMSG;
-	if (part > pf->begun)
-		pf->begun++;
-	if (packet->event.data && part >= pf->events->parts)
-		pf->events->parts++;
+	if (part == wanted + 1u && packet->cleared && packet->clocks.data)
+		return BEGINS_NEXT;
+	if (part > wanted || (part < wanted && pf->has_clock[GT_PF_SEQUENCE_HOST]))
+		return -EBADMSG;
 	*ret_sequence = GT_PF_SEQUENCE_HOST + number % GT_PF_SEQUENCES;
-	return part != pf->events->part;
+	return part < wanted ? OF_EARLIER : 0;
 }
 
 static int act_on(struct gt_pftrace *pf, const struct packet *packet)
@@ -94,7 +98,7 @@ static int act_on(struct gt_pftrace *pf, const struct packet *packet)
 	int error = find_sequence(pf, packet, &sequence);
 
 	if (error)
-		return error > 0 ? 0 : error;
+		return error == OF_EARLIER ? 0 : error;
 	if (packet->cleared)
 		gt_pftrace_forget_names(pf, sequence);
 	if (packet->clocks.data)
@@ -193,7 +197,36 @@ static int end_in_zeros(struct gt_input *in)
 	return more < 0 ? more : any ? 0 : -EBADMSG;
 }
 
-/* Reads all complete packets. A cut inside the last one is not an error. */
+/* A process is there with its metadata, its first event; what was cut before is none. */
+static bool next_is_whole(struct gt_input *in)
+{
+	struct gt_wire wire;
+	struct packet packet;
+	size_t at = 0, size;
+	int found;
+
+	for (int i = 0; i < PACKETS_BEFORE_METADATA;) {
+		struct gt_input rest = *in;
+
+		rest.data += at;
+		rest.size -= at;
+		found = find_packet(&rest, &wire, &size);
+		if (found < 0 || (!found && gt_input_more(in) <= 0))
+			return false;
+		if (!found)
+			continue;
+		if (!take_packet(wire, &packet))
+			return false;
+		if (packet.event.data)
+			return true;
+		at += size;
+		i++;
+	}
+	return false;
+}
+
+/* Reads all complete packets, of a file of several processes up to the one behind the wanted. A cut
+ * inside the last one is not an error. */
 static int take_packets(struct gt_pftrace *pf, struct gt_input *in)
 {
 	struct gt_wire wire;
@@ -212,6 +245,10 @@ static int take_packets(struct gt_pftrace *pf, struct gt_input *in)
 		if (found < 0)
 			return end_in_zeros(in);
 		error = take_whole(pf, wire);
+		if (error == BEGINS_NEXT) {
+			pf->events->parts += next_is_whole(in);
+			return 0;
+		}
 		if (error && error != -EBADMSG)
 			return error;
 		gt_input_consume(in, size);
@@ -242,7 +279,7 @@ int gt_events_read_pftrace_input(struct gt_events *events, struct gt_input *in)
 	struct gt_pftrace pf = {.events = events, .path = in->path};
 	int error;
 
-	events->parts = 1;
+	events->parts = events->part + 1;
 	events->told_parts = 0;
 	error = take_packets(&pf, in);
 	gt_pftrace_names_fini(&pf);

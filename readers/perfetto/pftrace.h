@@ -75,7 +75,6 @@ struct gt_pftrace {
 	uint64_t clock[3];
 	bool has_clock[3];
 	bool has_metadata;
-	uint32_t begun;       /* number of the last process that has begun */
 	bool metadata_only;   /* skip events */
 	struct gt_event open; /* a slice whose end has not been read */
 	uint64_t open_track;

@@ -203,6 +203,19 @@ def cut_anywhere():
     assert seen == {False, True}
 
 
+def packed_and_piped():
+    """Packed, and from a pipe, which can be read once only."""
+    copy = os.path.join(WHERE, "packed.pftrace")
+    shutil.copy(PFTRACE, copy)
+    run("compress", copy)
+    wanted = run("stats", "--report=cuda_gpu_kern_sum", "--format=csv", PFTRACE).stdout
+    assert run("stats", "--report=cuda_gpu_kern_sum", "--format=csv", copy + ".gz").stdout == wanted
+    with open(PFTRACE, "rb") as file:
+        done = subprocess.run([CLI, "stats", "--report=cuda_gpu_kern_sum", "--format=csv", "-"], stdin=file,
+                              stdout=subprocess.PIPE, text=True, timeout=120, check=True)
+    assert done.stdout == wanted
+
+
 def refused():
     """One line that says what to do, and no file."""
     target = os.path.join(WHERE, "never.pftrace")
@@ -226,4 +239,4 @@ def refused():
     assert files.read(copy) == files.read(PFTRACE)
 
 
-files.main([same_events, clocks_of_hosts, rows_of_their_own, same_answers, again, cut_anywhere, refused])
+files.main([same_events, clocks_of_hosts, rows_of_their_own, same_answers, again, cut_anywhere, packed_and_piped, refused])

@@ -14,6 +14,7 @@
 
 #define FIRST_HOST 64    /* rows below are GPUs */
 #define MAX_ROWS   65536 /* that are distinguished */
+#define MAX_PARTS  4096u /* processes of a .pftrace */
 
 /* A process or device of a merged file. */
 struct model_load_row {
@@ -24,7 +25,7 @@ struct model_load_row {
 
 struct load {
 	const char *path;
-	uint32_t part, parts; /* of a .pftrace: the process in hand, how many it holds */
+	bool has_parts;                     /* a .pftrace of several processes */
 	GT_VEC(struct gt_builder) builders; /* the first takes what is of no process */
 	GT_VEC(struct model_load_row) rows;
 	struct gt_pairmap row_of;     /* pid, 0 -> place in rows + 1 */
@@ -124,33 +125,40 @@ static int read_json(struct gt_input *in, void *data, struct gt_reading *ret_rea
 	return gt_reader_read_input(in, take_event, data, ret_reading);
 }
 
-static int read_pftrace(struct gt_input *in, void *data, struct gt_reading *ret_reading)
-{
-	struct load *load = data;
-
-	return gt_build_pftrace(&load->builders.at[load->part], in, load->part, &load->parts,
-				ret_reading);
-}
-
 /* Each process of a merged .pftrace is there with all that its own file had. */
-static int take_parts(struct load *load, const char *path)
+static int read_parts(struct load *load, struct gt_input *in, uint32_t parts)
 {
-	int rc = gt_reader_read_either(path, read_json, read_pftrace, load,
-				       &load->builders.at[0].model->reading);
+	struct gt_reading *all = &load->builders.at[0].model->reading, *own;
+	int rc = 0;
 
-	for (load->part = 1; rc >= 0 && load->part < load->parts; load->part++) {
-		struct gt_reading *all = &load->builders.at[0].model->reading, *own;
-
+	for (uint32_t part = 1; rc >= 0 && part < parts; part++) {
+		if (part == MAX_PARTS) {
+			snprintf(all->error, sizeof(all->error),
+				 "%.400s: holds more than %u processes", load->path, MAX_PARTS);
+			return -E2BIG;
+		}
 		rc = add_builder(load);
 		if (rc < 0)
 			break;
-		own = &load->builders.at[load->part].model->reading;
-		rc = gt_reader_read_either(path, read_json, read_pftrace, load, own);
+		own = &load->builders.at[part].model->reading;
+		rc = gt_build_pftrace(&load->builders.at[part], in, part, &parts, own);
 		if (rc < 0)
 			memcpy(all->error, own->error, sizeof(all->error));
 	}
-	load->part = 0;
 	return rc;
+}
+
+/* Of the first file; of a later one of the process what there is goes to its model. */
+static int read_pftrace(struct gt_input *in, void *data, struct gt_reading *ret_reading)
+{
+	struct load *load = data;
+	uint32_t parts;
+	int rc = gt_build_pftrace(&load->builders.at[0], in, 0, &parts, ret_reading);
+
+	if (rc < 0 || parts < 2 || load->builders.count > 1)
+		return rc;
+	load->has_parts = true;
+	return read_parts(load, in, parts);
 }
 
 /* Reads one file. The first one's reading is that of the first model. */
@@ -161,7 +169,7 @@ static int take_file(struct load *load, const char *path, bool is_first)
 	int rc, error;
 
 	if (is_first)
-		return take_parts(load, path);
+		return gt_reader_read_either(path, read_json, read_pftrace, load, all);
 	rc = gt_reader_read_either(path, read_json, read_pftrace, load, &reading);
 	if (rc < 0)
 		memcpy(all->error, reading.error, sizeof(all->error));
@@ -272,7 +280,7 @@ static int finish_all(struct load *load)
 		rc = finish(load, &load->builders.at[i]);
 	for (size_t i = 0; !rc && load->builders.count > 1 && i < load->builders.count; i++)
 		rc = split_reading(load, i);
-	if (!rc && load->builders.count > 1 && !load->parts)
+	if (!rc && load->builders.count > 1 && !load->has_parts)
 		rc = split_devices(load);
 	return rc;
 }

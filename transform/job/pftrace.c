@@ -14,6 +14,7 @@
 #include "transform/job/rows.h"
 #include "transform/job/sources.h"
 
+#define MAX_PARTS  256                /* processes of a file that was merged before */
 #define SMALL_PIDS ((int64_t)1 << 22) /* is added to pids that rows of GPUs may have */
 
 /* A process of the merged file. */
@@ -117,6 +118,16 @@ static int add_process(struct pftrace_merging *m, const struct pftrace_process *
 	return gt_vec_push(&m->processes, own) ? 0 : -ENOMEM;
 }
 
+static int refuse_many(struct pftrace_merging *m, const struct gt_merge_source *source,
+		       uint32_t parts)
+{
+	snprintf(m->result->error, sizeof(m->result->error),
+		 "%.500s: holds %u processes, and it would be read for each of them: merge the "
+		 "traces that it was made of",
+		 source->path, parts);
+	return -E2BIG;
+}
+
 /* Of several files of a process the last one knows the most. */
 static int look_at(struct pftrace_merging *m, size_t first, size_t end)
 {
@@ -126,12 +137,15 @@ static int look_at(struct pftrace_merging *m, size_t first, size_t end)
 
 	for (; !rc && process.part < parts; process.part++) {
 		struct gt_events events = {.part = process.part};
+		const struct gt_merge_source *source = &m->sources.of[end - 1];
 
-		rc = read_metadata(m, &m->sources.of[end - 1], &events);
+		rc = read_metadata(m, source, &events);
 		if (!rc)
 			rc = add_process(m, &process, &events.metadata);
 		parts = events.told_parts ? events.told_parts : events.parts;
 		gt_events_fini(&events);
+		if (!rc && parts > MAX_PARTS)
+			rc = refuse_many(m, source, parts);
 	}
 	return rc;
 }
