@@ -149,6 +149,8 @@ static void join_other(struct gt_events *events, struct gt_event *event)
 	if (!(call & CAME))
 		return;
 	event->launch.known = true;
+	event->launch.start =
+		event->start; /* its own is not kept, and 0 is of no call in the file */
 	event->launch.first = !(call & FOLLOWED);
 	note_other(events, event->correlation, FOLLOWED); /* its word is there */
 }
