@@ -108,10 +108,13 @@ class Dumps(Base):
                 self.assertLessEqual(*named)
 
     def test_perfetto(self):
-        steps = "work=5 USR2 rest=500 work=7 exit=1"
-        harness.run([PROGRAM] + steps.split(), folder=self.out,
-                    options=[ON + "60s", SIGNAL, "GPUTRACE_FORMAT=perfetto"])
-        paths = glob.glob(os.path.join(self.out, "*.pftrace"))
+        def dumps():
+            return glob.glob(os.path.join(self.out, "*.pftrace"))
+
+        harness.run([PROGRAM] + "work=5 USR2 rest-until work=7 exit=1".split(), folder=self.out,
+                    options=[ON + "60s", SIGNAL, "GPUTRACE_FORMAT=perfetto"],
+                    gates=[lambda: any(harness.tool("verify", "--strict", path)[0] == 0 for path in dumps())])
+        paths = dumps()
         self.assertEqual(len(paths), 2)
         for path in paths:
             status, output = harness.tool("verify", "--strict", path)
