@@ -30,9 +30,9 @@ RANKS = 8
 STEPS = 40
 KERNEL = 200_000  # ns
 SLOWED = {  # how: the rank, its variables, the cause that is to be named
-    "gpu": (3, {"SIMCUDA_KERNEL_NS": 3 * KERNEL}, "slower GPU"),
-    "host": (6, {"LATE_NS": 4_000_000}, "host"),
-    "network": (1, {"SIMNCCL_GBS": 2}, "network"),
+    "gpu": (3, {"SIMCUDA_KERNEL_NS": 20 * KERNEL}, "slower GPU"),
+    "host": (6, {"LATE_NS": 25_000_000}, "host"),
+    "network": (1, {"SIMNCCL_GBS": 1}, "network"),
 }
 
 # Of one rank: $0 the program, $1 the folder.
