@@ -205,30 +205,40 @@ static void pause_once(void)
 	gt_futex_wait(&nobody, 0, PAUSE_NS);
 }
 
-/* A call that is launching work while its buffer is forced out keeps it, until the call is over. */
-static bool flush_forced(uint64_t requests)
+/* CUPTI may have been finalized since the last one. */
+static bool flush_once(bool forced)
 {
-	bool is_over = gt_cupti_flush_all(true);
+	return !gt_cupti_is_usable() || gt_cupti_flush_all(forced);
+}
+
+/* Again while CUPTI keeps buffers. A sum of pauses, not a time: on a slow machine the work gets as
+ * many chances. */
+static bool flush_until_returned(bool forced, uint64_t requests, uint64_t patience_ns)
+{
+	bool is_over = flush_once(forced);
 
 	for (uint64_t waited = 0;
-	     is_over && waited < GT_CUPTI_PATIENCE_NS && gt_cupti_buffers_held(requests);
+	     is_over && waited < patience_ns && gt_cupti_buffers_held(requests);
 	     waited += PAUSE_NS) {
 		pause_once();
-		is_over = gt_cupti_flush_all(true);
+		is_over = flush_once(forced);
 	}
-	if (is_over)
-		gt_cupti_buffers_demanded(requests);
 	return is_over;
 }
 
-/* Without force CUPTI may keep one with work in progress, and returns it later. */
+/* A call that is launching work while its buffer is forced out keeps it, until the call is over.
+ * Without force CUPTI may keep one with work in progress, and returns it later. */
 bool gt_cupti_flush(bool forced)
 {
 	uint64_t requests = gt_cupti_buffers_count().requested;
+	bool is_over;
 
-	if (!gt_cupti_is_usable())
-		return true;
-	return forced ? flush_forced(requests) : gt_cupti_flush_all(false);
+	if (!forced || !gt_cupti_is_usable())
+		return flush_once(forced);
+	is_over = flush_until_returned(true, requests, GT_CUPTI_PATIENCE_NS);
+	if (is_over)
+		gt_cupti_buffers_demanded(requests);
+	return is_over;
 }
 
 void gt_cupti_flush_regularly(void)
@@ -268,16 +278,9 @@ static bool while_alone(void)
 static void fetch(uint64_t patience_ns, bool (*may_force)(void))
 {
 	uint64_t requests = gt_cupti_buffers_count().requested;
-	bool may_flush = gt_cupti_flush(false);
 
-	/* a sum of pauses, not a time: on a slow machine the work gets as many chances */
-	for (uint64_t waited = 0;
-	     may_flush && waited < patience_ns && gt_cupti_buffers_held(requests);
-	     waited += PAUSE_NS) {
-		pause_once();
-		may_flush = gt_cupti_flush(false);
-	}
-	if (may_flush && gt_cupti_buffers_held(requests) && may_force())
+	if (flush_until_returned(false, requests, patience_ns) && gt_cupti_buffers_held(requests) &&
+	    may_force())
 		gt_cupti_flush(true);
 }
 
