@@ -135,9 +135,7 @@ static int copy_all(struct gt_merging *m)
 	int rc = 0;
 
 	for (size_t i = 0, end; !rc && i < sources->count; i = end) {
-		for (end = i + 1; end < sources->count; end++)
-			if (sources->of[end].process != sources->of[i].process)
-				break;
+		end = gt_merge_process_end(sources, i);
 		rc = copy_process(m, i, end);
 	}
 	return rc;

@@ -200,9 +200,7 @@ static int find_processes(struct pftrace_merging *m)
 	int rc = 0;
 
 	for (size_t i = 0, end; !rc && i < sources->count; i = end) {
-		for (end = i + 1; end < sources->count; end++)
-			if (sources->of[end].process != sources->of[i].process)
-				break;
+		end = gt_merge_process_end(sources, i);
 		rc = look_at(m, i, end);
 	}
 	return rc ? rc : put_in_order(m);

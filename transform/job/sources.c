@@ -110,6 +110,15 @@ int gt_merge_sources_read(char *const *paths, size_t count, struct gt_merge_sour
 	return 0;
 }
 
+size_t gt_merge_process_end(const struct gt_merge_sources *sources, size_t first)
+{
+	size_t end = first + 1;
+
+	while (end < sources->count && sources->of[end].process == sources->of[first].process)
+		end++;
+	return end;
+}
+
 void gt_merge_sources_fini(struct gt_merge_sources *sources)
 {
 	for (size_t i = 0; i < sources->count; i++) {

@@ -37,6 +37,10 @@ int gt_merge_sources_read(char *const *paths, size_t count, struct gt_merge_sour
 			  struct gt_merge_result *result);
 void gt_merge_sources_fini(struct gt_merge_sources *sources);
 
+/* Files of a process are neighbours: the index behind those of the one that begins at @first. Pure.
+ */
+size_t gt_merge_process_end(const struct gt_merge_sources *sources, size_t first);
+
 /* The clocks of all processes. -EDOM: a bound of their error could be had but cannot (@force takes
  * them all the same), @result says so. Free with gt_clocks_fini in any case. */
 int gt_merge_sources_clocks(struct gt_merge_sources *sources, bool force,
