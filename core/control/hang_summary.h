@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What stands behind a report of gputrace hang that is asked for with "summary", for the command
- * that compares the processes: a line with this byte, then a line for each communicator of NCCL
+ * The end of a report of gputrace hang that is requested with "summary", for the command that
+ * compares the processes: a line with this byte, then a line for each communicator of NCCL
  *
  *   ID MEMBERS MEMBER LAST CALL MS WAITS CALL MS IDLE
  *
