@@ -20,6 +20,7 @@ enum gt_cause {
 	GT_CAUSE_API,      /* in another CUDA call: allocation, module load, ... */
 	GT_CAUSE_DATA,     /* loading data */
 	GT_CAUSE_HOST,     /* other host work */
+	GT_CAUSE_BLOCKED,  /* in a call of the operating system; known only with run --osrt */
 	GT_CAUSE_COPY,     /* the work was queued, behind a copy */
 	GT_CAUSE_QUEUED,   /* the work was queued, behind an event, another stream or process */
 	GT_CAUSE_FUNCTION, /* the stream waited for a host function; known only with run --sync */
@@ -62,6 +63,7 @@ void gt_gaps_fini(struct gt_gaps *gaps);
 struct gt_piece {
 	enum gt_cause cause;
 	const char *where;
+	const char *general; /* the same without the path that it names; "": it names none */
 	int64_t start, ns;
 	uint32_t thread;    /* of the host, when it made no call then: samples tell more. GT_NONE */
 	const char *inside; /* thread and range, for what samples tell */
@@ -76,6 +78,12 @@ bool gt_gaps_hidden(const struct gt_gaps *gaps, int64_t min_ns, char *ret_text, 
 
 /* Hands out the pieces of one gap, in order of time. */
 int gt_gaps_explain(const struct gt_gap *gap, gt_gap_piece piece, void *data);
+
+/* What a call of the operating system waits for, "read() of /data/shard-7 from load_batch
+ * (loader.py:44)", or without the path "read() of files from ...". The number of one of model->
+ * os_calls. *ret_is_data: a function on its stack loads data. */
+void gt_gaps_os_call(const struct gt_model *model, uint32_t os_call, bool path, char *out,
+		     size_t size, bool *ret_is_data);
 
 /* Where the thread was at a sample: the launching frame, where that is the user's
  * (gt_key_launching); else the nearest line of Python, else the nearest function outside the C

@@ -47,14 +47,15 @@ static const struct gt_column columns[] =
 struct gaps_causes_row {
 	int64_t total, samples, max;
 	double count;
-	int64_t best; /* samples of the line that is reported */
+	int64_t best;   /* samples of the line, or ns of the file, that is reported */
+	uint64_t files; /* that the places of the row name */
 	const char *text;
 };
 
 struct causes {
 	struct gt_shares shares; /* names: the cause as a digit, then the place */
 	struct gt_groups rows;   /* the same without a line; index in list: of a row */
-	struct gt_groups lines;  /* with the line; tag[0]: samples, tag[1]: row */
+	struct gt_groups lines;  /* with the line, or file; tag[0]: samples or ns, tag[1]: row */
 	GT_VEC(struct gaps_causes_row) row;
 	int64_t gap; /* number of the one whose pieces are taken */
 	char key[KEY_BYTES];
@@ -101,16 +102,6 @@ static int add_samples(struct causes *c, const struct gt_gap *gap, const struct 
 	return rc;
 }
 
-static int add_piece(const struct gt_gap *gap, const struct gt_piece *piece, void *data)
-{
-	struct causes *c = data;
-	int rc;
-
-	snprintf(c->key, sizeof(c->key), "%d%s", (int)piece->cause, piece->where);
-	rc = gt_shares_span(&c->shares, c->key, c->gap, piece->ns);
-	return rc || piece->thread == GT_NONE ? rc : add_samples(c, gap, piece, c->key);
-}
-
 static struct gaps_causes_row *row_of(struct causes *c, const char *key, size_t *ret_index)
 {
 	struct gt_group *group = gt_groups_get(&c->rows, key);
@@ -123,6 +114,37 @@ static struct gaps_causes_row *row_of(struct causes *c, const char *key, size_t 
 			 ((struct gaps_causes_row){.text = gt_group_name(&c->rows, group)})))
 		return NULL;
 	return &c->row.at[*ret_index];
+}
+
+/* One row for all files that the host waited for in one place. */
+static int add_file(struct causes *c, const struct gt_piece *piece)
+{
+	struct gaps_causes_row *row;
+	struct gt_group *file;
+	size_t index;
+
+	snprintf(c->key, sizeof(c->key), "%d%s", (int)piece->cause, piece->where);
+	file = gt_groups_get(&c->lines, c->key);
+	snprintf(c->key, sizeof(c->key), "%d%s", (int)piece->cause, piece->general);
+	row = row_of(c, c->key, &index);
+	if (!row || !file)
+		return -ENOMEM;
+	row->files += !file->tag[0];
+	file->tag[0] += piece->ns;
+	file->tag[1] = (int64_t)index;
+	return gt_shares_span(&c->shares, c->key, c->gap, piece->ns);
+}
+
+static int add_piece(const struct gt_gap *gap, const struct gt_piece *piece, void *data)
+{
+	struct causes *c = data;
+	int rc;
+
+	if (*piece->general)
+		return add_file(c, piece);
+	snprintf(c->key, sizeof(c->key), "%d%s", (int)piece->cause, piece->where);
+	rc = gt_shares_span(&c->shares, c->key, c->gap, piece->ns);
+	return rc || piece->thread == GT_NONE ? rc : add_samples(c, gap, piece, c->key);
 }
 
 static int add_share(const struct gt_share *share, void *data)
@@ -191,6 +213,19 @@ static const char *frame_of(const struct gt_gaps *gaps)
 	return gaps->list.at[0].model->ranks ? "user" : "innermost";
 }
 
+static void put_place(struct gt_table *table, const struct gaps_causes_row *row)
+{
+	char text[KEY_BYTES];
+
+	if (row->files < 2) {
+		gt_table_text(table, row->text + 1);
+		return;
+	}
+	snprintf(text, sizeof(text), "%s, and %" PRIu64 " other file%s", row->text + 1,
+		 row->files - 1, row->files == 2 ? "" : "s");
+	gt_table_text(table, text);
+}
+
 static void put_row(struct gt_table *table, const struct gaps_causes_row *row,
 		    const struct gt_gaps *gaps, bool has_samples)
 {
@@ -208,7 +243,7 @@ static void put_row(struct gt_table *table, const struct gaps_causes_row *row,
 		gt_table_number(table, (double)row->samples);
 	gt_table_text(table, gt_cause_names[row->text[0] - '0']);
 	gt_table_text(table, frame_of(gaps));
-	gt_table_text(table, row->text + 1);
+	put_place(table, row);
 }
 
 /* Idle time of the window that no operation encloses: no part of wall. */

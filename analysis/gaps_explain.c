@@ -27,8 +27,9 @@ struct explain {
 	gt_gap_piece piece;
 	void *data;
 	char where[4096];
-	char inside[1024]; /* of a time between calls */
-	int64_t told;      /* up to here the time is a host function's */
+	char general[4096]; /* where, without a path; "": it has none */
+	char inside[1024];  /* of a time between calls */
+	int64_t told;       /* up to here the time is a host function's */
 };
 
 /* "thread main": a name alone, before a colon, reads as if it were a domain. */
@@ -185,6 +186,7 @@ static int report_part(struct explain *e, enum gt_cause cause, int64_t start, in
 {
 	struct gt_piece piece = {.cause = cause,
 				 .where = e->where,
+				 .general = e->general,
 				 .start = start,
 				 .ns = ns,
 				 .thread = *e->inside ? e->call->thread : GT_NONE,
@@ -199,6 +201,7 @@ static int report_function(struct explain *e, const struct gt_host_wait *wait, i
 	int64_t end = wait->end < e->gap->end ? wait->end : e->gap->end;
 	struct gt_piece piece = {.cause = GT_CAUSE_FUNCTION,
 				 .where = where,
+				 .general = "",
 				 .start = start,
 				 .ns = end - start,
 				 .thread = GT_NONE,
@@ -289,23 +292,6 @@ static uint32_t range_around(const struct explain *e, int64_t t, int64_t *ret_un
 	return found;
 }
 
-static bool same_text(const char *a, size_t a_len, const char *b, size_t b_len)
-{
-	return a_len == b_len && (!a_len || !memcmp(a, b, a_len));
-}
-
-/* Are two frames the same function? Their places in it may differ. */
-static bool same_function(const char *a, const char *b)
-{
-	struct gt_frame x, y;
-
-	gt_frame_parse(a, &x);
-	gt_frame_parse(b, &y);
-	return same_text(x.function, x.function_len, y.function, y.function_len) &&
-	       same_text(x.file, x.file_len, y.file, y.file_len) &&
-	       same_text(x.module, x.module_len, y.module, y.module_len);
-}
-
 /*
  * How many frames, from the root on, the host was in all the time between two stacks of its thread.
  *
@@ -325,7 +311,9 @@ static uint32_t common_depth(const struct gt_model *model, const struct gt_frame
 
 	while (n < least && !strcmp(frame_at(model, a, n), frame_at(model, b, n)))
 		n++;
-	return n < least && same_function(frame_at(model, a, n), frame_at(model, b, n)) ? n + 1 : n;
+	return n < least && gt_frame_same_function(frame_at(model, a, n), frame_at(model, b, n))
+		       ? n + 1
+		       : n;
 }
 
 /* The user's frame that was called from the first @depth ones, else the one without machinery; ""
@@ -459,6 +447,25 @@ static enum gt_cause place_by_range(struct explain *e, uint32_t range, int64_t t
 	return e->model->ranges.at[range].data ? GT_CAUSE_DATA : GT_CAUSE_HOST;
 }
 
+/* The thread is in a call of the operating system from @start to @end. */
+static int report_os_call(struct explain *e, uint32_t os_call, int64_t start, int64_t end)
+{
+	char thread[THREAD_TEXT], text[3072];
+	int64_t until = end;
+	uint32_t range = range_around(e, start, &until);
+	bool is_data;
+
+	thread_name(e, thread, sizeof(thread));
+	gt_gaps_os_call(e->model, os_call, true, text, sizeof(text), &is_data);
+	snprintf(e->where, sizeof(e->where), "%s: %s", thread, text);
+	if (e->model->os_calls.at[os_call].file != GT_NAME_NONE) {
+		gt_gaps_os_call(e->model, os_call, false, text, sizeof(text), &is_data);
+		snprintf(e->general, sizeof(e->general), "%s: %s", thread, text);
+	}
+	is_data |= range != GT_NONE && e->model->ranges.at[range].data;
+	return report(e, is_data ? GT_CAUSE_DATA : GT_CAUSE_BLOCKED, start, end - start);
+}
+
 /* [start, end) lies between two calls of the thread. */
 static int report_host(struct explain *e, int64_t start, int64_t end)
 {
@@ -466,10 +473,19 @@ static int report_host(struct explain *e, int64_t start, int64_t end)
 	int rc = 0;
 
 	while (!rc && start < end) {
-		int64_t until = end;
-		uint32_t range = range_around(e, start, &until);
+		uint32_t os_call = gt_model_os_call_at(e->model, e->call->thread, start);
+		int64_t until = gt_model_os_call_until(e->model, e->call->thread, os_call, start);
+		uint32_t range;
 		enum gt_cause cause = GT_CAUSE_HOST;
 
+		*e->inside = *e->general = 0;
+		until = until < end ? until : end;
+		if (os_call != GT_NONE) {
+			rc = report_os_call(e, os_call, start, until);
+			start = until;
+			continue;
+		}
+		range = range_around(e, start, &until);
 		snprintf(e->inside, sizeof(e->inside), "%s",
 			 thread_name(e, thread, sizeof(thread)));
 		if (range == GT_NONE)
@@ -481,7 +497,7 @@ static int report_host(struct explain *e, int64_t start, int64_t end)
 		rc = report(e, cause, start, until - start);
 		start = until;
 	}
-	*e->inside = 0;
+	*e->inside = *e->general = 0;
 	return rc;
 }
 

@@ -391,3 +391,19 @@ bool gt_frame_fits(const char *name, const char *text, size_t length)
 	gt_code_name_free(parts);
 	return fits;
 }
+
+static bool same_text(const char *a, size_t a_len, const char *b, size_t b_len)
+{
+	return a_len == b_len && (!a_len || !memcmp(a, b, a_len));
+}
+
+bool gt_frame_same_function(const char *a, const char *b)
+{
+	struct gt_frame x, y;
+
+	gt_frame_parse(a, &x);
+	gt_frame_parse(b, &y);
+	return same_text(x.function, x.function_len, y.function, y.function_len) &&
+	       same_text(x.file, x.file_len, y.file, y.file_len) &&
+	       same_text(x.module, x.module_len, y.module, y.module_len);
+}

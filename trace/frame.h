@@ -68,4 +68,7 @@ size_t gt_frame_common(const char *a, const char *b);
 /* A stack with all template arguments: for those that the short form makes equal. */
 void gt_frame_shorten_less(const char *name, size_t width, char *out, size_t size);
 
+/* Whether two frames' texts are of the same function. Their places in it may differ. */
+bool gt_frame_same_function(const char *a, const char *b);
+
 #endif

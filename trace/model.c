@@ -16,6 +16,7 @@ void gt_model_fini(struct gt_model *model)
 	gt_vec_free(&model->calls);
 	gt_vec_free(&model->ranges);
 	gt_vec_free(&model->samples);
+	gt_vec_free(&model->os_calls);
 	gt_vec_free(&model->threads);
 	gt_vec_free(&model->stacks);
 	gt_vec_free(&model->modules);
@@ -154,4 +155,56 @@ int64_t gt_model_sample_time(const struct gt_model *model, uint32_t sample, int6
 	if (sample < last && at[1].ts < to)
 		to = at->ts + (at[1].ts - at->ts) / 2;
 	return to - from;
+}
+
+/* The first of @thread's that begins behind @t; the thread's end where there is none. */
+static uint32_t os_call_from(const struct gt_model *model, uint32_t thread, int64_t t)
+{
+	const struct gt_thread_track *track = &model->threads.at[thread];
+	uint32_t low = track->os_call.first, high = low + track->os_call.count;
+
+	while (low < high) {
+		uint32_t middle = low + (high - low) / 2;
+
+		if (model->os_calls.at[middle].start <= t)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low;
+}
+
+/* Handlers interrupt handlers, but not so often. */
+#define MOST_AROUND 64
+
+uint32_t gt_model_os_call_at(const struct gt_model *model, uint32_t thread, int64_t t)
+{
+	uint32_t at = os_call_from(model, thread, t);
+
+	if (at == model->threads.at[thread].os_call.first)
+		return GT_NONE;
+	at--;
+	for (int i = 0; at != GT_NONE && i < MOST_AROUND; i++) {
+		const struct gt_model_os_call *call = &model->os_calls.at[at];
+
+		if (call->start + call->dur > t)
+			return at;
+		at = call->around;
+	}
+	return GT_NONE;
+}
+
+int64_t gt_model_os_call_until(const struct gt_model *model, uint32_t thread, uint32_t os_call,
+			       int64_t t)
+{
+	const struct gt_thread_track *track = &model->threads.at[thread];
+	const struct gt_model_os_call *call = NULL;
+	uint32_t next = os_call_from(model, thread, t);
+	int64_t until = next < track->os_call.first + track->os_call.count
+				? model->os_calls.at[next].start
+				: INT64_MAX;
+
+	if (os_call != GT_NONE)
+		call = &model->os_calls.at[os_call];
+	return call && call->start + call->dur < until ? call->start + call->dur : until;
 }

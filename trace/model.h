@@ -100,6 +100,20 @@ struct gt_sample { /* where a thread was while it made no call */
 	uint32_t stack; /* index in stacks, GT_NONE */
 };
 
+/* A call of the operating system that blocked: run --osrt. */
+struct gt_model_os_call {
+	int64_t start, dur;
+	int64_t bytes; /* GT_NO_BYTES: it moves none, or failed */
+	uint32_t name;
+	uint32_t thread;
+	uint32_t stack;  /* index in stacks, GT_NONE */
+	uint32_t file;   /* name of the path behind its descriptor, GT_NAME_NONE */
+	uint32_t around; /* the innermost one of its thread that is open when it begins (a handler
+			    of a signal calls, too), GT_NONE */
+	uint16_t error;  /* errno, 0: it did not fail */
+	uint8_t kind;    /* of its descriptor, enum gt_os_kind */
+};
+
 /* A host thread, and where its calls and ranges are in the model. */
 struct gt_thread_track {
 	int64_t pid, tid;
@@ -109,7 +123,7 @@ struct gt_thread_track {
 	uint32_t owner;  /* the thread of such a row; any other row's is itself */
 	struct {
 		uint32_t first, count;
-	} range[GT_RANGE_KIND_COUNT_], call, sample;
+	} range[GT_RANGE_KIND_COUNT_], call, sample, os_call;
 };
 
 struct gt_frames { /* one call stack: name numbers, nearest frame first */
@@ -185,11 +199,12 @@ struct gt_model {
 	char *own_path;   /* path, when it is the model's own */
 	struct gt_reading reading;
 	struct gt_names names;
-	GT_VEC(struct gt_op) ops;             /* by start */
-	GT_VEC(struct gt_host_wait) waits;    /* by device, stream, start */
-	GT_VEC(struct gt_call) calls;         /* by thread, then start */
-	GT_VEC(struct gt_model_range) ranges; /* by kind, thread, start */
-	GT_VEC(struct gt_sample) samples;     /* by thread, then time */
+	GT_VEC(struct gt_op) ops;                 /* by start */
+	GT_VEC(struct gt_host_wait) waits;        /* by device, stream, start */
+	GT_VEC(struct gt_call) calls;             /* by thread, then start */
+	GT_VEC(struct gt_model_range) ranges;     /* by kind, thread, start */
+	GT_VEC(struct gt_sample) samples;         /* by thread, then time */
+	GT_VEC(struct gt_model_os_call) os_calls; /* by thread, then start */
 	GT_VEC(struct gt_thread_track) threads;
 	GT_VEC(struct gt_frames) stacks;
 	GT_VEC(struct gt_model_module) modules;
@@ -260,6 +275,14 @@ bool gt_model_is_data(const char *name);
 
 /* The call of @thread that starts last at or before @t, or GT_NONE. */
 uint32_t gt_model_call_before(const struct gt_model *model, uint32_t thread, int64_t t);
+
+/* The innermost call of the operating system that @thread is in at @t, or GT_NONE. */
+uint32_t gt_model_os_call_at(const struct gt_model *model, uint32_t thread, int64_t t);
+
+/* How long behind @t @thread stays in @os_call, which gt_model_os_call_at said of @t, or in none:
+ * until that ends or another one begins. INT64_MAX: to the end of the trace. */
+int64_t gt_model_os_call_until(const struct gt_model *model, uint32_t thread, uint32_t os_call,
+			       int64_t t);
 
 /* Index of the first sample of @thread at or behind @t; the thread's end where there is none. */
 uint32_t gt_model_sample_from(const struct gt_model *model, uint32_t thread, int64_t t);

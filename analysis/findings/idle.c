@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Rules about idle time by its cause (analysis/gaps.h): a slow loader, a host that is behind.
+ * Rules about idle time by its cause (analysis/gaps.h): a slow loader, a host that is behind or
+ * blocked.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -92,7 +93,8 @@ static bool is_cause(const struct idle_row *row, enum gt_cause cause)
 static bool is_loading(const struct idle_row *row)
 {
 	return is_cause(row, GT_CAUSE_DATA) ||
-	       (is_cause(row, GT_CAUSE_HOST) && is_loader(row->where));
+	       ((is_cause(row, GT_CAUSE_HOST) || is_cause(row, GT_CAUSE_BLOCKED)) &&
+		is_loader(row->where));
 }
 
 /* Adds what a row says as one value that stands for its gaps. */
@@ -214,6 +216,51 @@ int gt_rule_cpu_bound(const struct gt_survey *survey, struct gt_finding *finding
 		    gt_survey_percent(host + launch, survey->gaps.wall),
 		    gt_table_time((double)host, text[1], sizeof(text[1])),
 		    gt_table_time((double)launch, text[2], sizeof(text[2])));
+	gt_survey_places(&places, finding);
+	gt_groups_fini(&places);
+	return rc;
+}
+
+/* Was --osrt on? Where it was, some call took as long as its threshold. */
+static bool has_os_calls(const struct gt_job *job)
+{
+	for (size_t f = 0; f < job->count; f++)
+		if (job->models[f].os_calls.count)
+			return true;
+	return false;
+}
+
+int gt_rule_blocked(const struct gt_survey *survey, struct gt_finding *finding)
+{
+	struct gt_groups places;
+	int64_t blocked = 0;
+	int rc = gt_groups_init(&places);
+	char time[32];
+
+	if (gt_rule_lacks_calls(survey, finding)) {
+		gt_groups_fini(&places);
+		return rc;
+	}
+	for (size_t i = 0; !rc && i < survey->causes.rows; i++) {
+		struct idle_row row = row_at(&survey->causes, i);
+
+		if (!is_cause(&row, GT_CAUSE_BLOCKED) || is_loader(row.where))
+			continue;
+		blocked += row.ns;
+		rc = add_row(&places, &row);
+	}
+	gt_survey_judge(survey, blocked, finding);
+	gt_rule_say(finding,
+		    "The GPU was idle for %s (%.1f %% of wall) while the thread that feeds it was "
+		    "in calls of the operating system.",
+		    gt_table_time((double)blocked, time, sizeof(time)),
+		    gt_survey_percent(blocked, survey->gaps.wall));
+	if (!has_os_calls(survey->job) &&
+	    gt_survey_percent(survey->by_cause[GT_CAUSE_HOST], survey->gaps.wall) >=
+		    finding->rule->least) {
+		finding->state = GT_FINDING_UNDECIDED;
+		finding->needs = "calls of the operating system: gputrace run --osrt";
+	}
 	gt_survey_places(&places, finding);
 	gt_groups_fini(&places);
 	return rc;

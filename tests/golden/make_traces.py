@@ -50,6 +50,15 @@ STACKS.update({
     38: ["/usr/lib/libffi.so.8.1.2+0x6f79", "ask (/src/q.py:5)", "<module> (/src/q.py:20)"],
     39: ["/usr/lib/libffi.so.8.1.2+0x6f79", "ask (/src/q.py:5)", "<module> (/src/q.py:23)"],
 })
+# where the thread is blocked
+STACKS.update({
+    40: ["read (/usr/lib/libc.so.6+0xf1)", "_io_read (/usr/bin/python3+0x34)", "load_batch (/src/loader.py:44)",
+         "train (/src/train.py:12)", "<module> (/src/train.py:20)"],
+    41: ["__pthread_cond_wait (/usr/lib/libc.so.6+0x93)", "Queue::pop (/src/train/queue.cc:31)", "step (/src/train/train.cu:10)",
+         "main (/src/train/train.cu:30)"],
+    42: ["handle_alarm (/src/train/signals.cc:7)", "Queue::pop (/src/train/queue.cc:31)", "main (/src/train/train.cu:30)"],
+    43: ["FileDataset.__getitem__ (/src/dataset.py:9)", "train (/src/train.py:12)", "<module> (/src/train.py:20)"],
+})
 GEMM = "void gemm_kernel<float, 128, 64>(float const*, float const*, float*, int)"
 RELU = "relu(float*, int)"
 NCCL = "ncclDevKernel_AllReduce_Sum_f32_RING_LL(ncclDevKernelArgsStorage<4096ul>)"
@@ -353,6 +362,44 @@ def host_functions():
     return trace
 
 
+def blocked():
+    """Gaps of 2 ms and more in which the thread is in calls of the operating system; other threads are, too."""
+    trace, t = Trace(), BASE + 1_000_000
+
+    def block(name, ts, dur, stack, tid=trace.pid, **args):
+        trace.counts["ranges"] += 1
+        trace.slice("osrt", name, trace.pid, tid, ts, dur, {
+            "External id": 0, **{key.replace("_", " "): value for key, value in args.items()}, **trace.stack_args(stack)})
+
+    def kernel(at, stack=1):
+        trace.launch("cudaLaunchKernel", "kernel", "work", at, 5_000, at + 5_000, 10_000, stack)
+
+    kernel(t)
+    # one place, two files; the larger one is named
+    block("read", t + 100_000, 1_800_000, 40, bytes=1 << 20, descriptor=5, descriptor_kind="file", file="/data/shard-7")
+    kernel(t + 2_000_000)
+    block("read", t + 2_100_000, 800_000, 40, bytes=1 << 19, descriptor=6, descriptor_kind="file", file="/data/shard-8")
+    block("read", t + 2_900_000, 50_000, 40, errno=4, result=-1, descriptor=6, descriptor_kind="file", file="/data/shard-8")
+    kernel(t + 3_000_000)
+    # a handler of a signal writes to a pipe while its thread waits, once; then the thread waits on, in a range
+    t += 5_000_000
+    block("write", t + 500_000, 200_000, 42, bytes=1, descriptor=3, descriptor_kind="pipe")
+    block("pthread_cond_wait", t - 1_000_000, 2_500_000, 41, result=0)
+    trace.range("fetch", t + 1_500_000, 400_000)
+    kernel(t + 2_000_000)
+    # the loader's range makes it loading; another thread's call is nothing of this one
+    trace.range("dataloader", t + 2_050_000, 900_000)
+    block("recv", t + 2_100_000, 800_000, 41, bytes=512, descriptor=9, descriptor_kind="socket")
+    block("nanosleep", t + 2_000_000, 950_000, 41, tid=4107, result=0)
+    kernel(t + 3_000_000)
+    # a function on the stack loads data; a call inside a CUDA call is the CUDA call's
+    block("open", t + 3_100_000, 300_000, 43, result=11, descriptor=11, descriptor_kind="file", file="/data/index \u00e9\n")
+    trace.call("cudaDeviceSynchronize", t + 3_500_000, 400_000, 5)
+    block("poll", t + 3_550_000, 300_000, 41, result=1)
+    kernel(t + 4_000_000)
+    return trace
+
+
 def mixed():
     """gemm 100 us, relu 1 ms, gemm 100 us without a gap; a gap of 50 us, gemm; a gap of 30 us, relu."""
     trace, t = Trace(), BASE + 1_000_000
@@ -486,6 +533,7 @@ def main():
     write(folder, "nested.json", nested().closed())
     write(folder, "waiting.json", waiting().closed())
     write(folder, "host_functions.json", host_functions().closed())
+    write(folder, "blocked.json", blocked().closed())
     write(folder, "mixed.json", mixed().closed())
     for key in ("times_reversed", "times_ahead", "times_unknown_clock", "gpu_before_launch", "stacks_refused"):
         write(folder, "books/%s.json" % key, with_books(train(Trace()), **{key: 1}))

@@ -69,6 +69,10 @@ def range_(name, ts, dur, pid=4100, tid=4100):
     }
 
 
+def os_call(name, ts, dur, pid=4100, tid=4100, **args):
+    return dict(range_(name, ts, dur, pid, tid), cat="osrt", args=args)
+
+
 def launches(count, step=100, first=1000, pid=4100, ids=1):
     """Pairs of a launch and its kernel."""
     events = []

@@ -2,6 +2,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """gputrace analyze: each rule over traces made for it, and its numbers over public traces."""
 
+import collections
+import random
+
 import cases
 import findings_reference as reference_of
 import generate
@@ -120,6 +123,54 @@ def behind():
     rows, _ = findings(write(events))
     assert rows["cpu_bound"]["State"] == "found" and rows["cpu_ahead"]["State"] == "clear"
     assert rows["cpu_bound"]["Saves At Most (ns)"] == idle * US, rows["cpu_bound"]
+
+
+def nested_os_calls(rng, begin, end, depth=0):
+    """Calls one after the other between two times, with others inside (handlers of signals)."""
+    at = begin
+    while True:
+        start = at + rng.randint(0, 60)
+        stop = start + rng.randint(1, 90)
+        if stop > end:
+            return
+        yield (rng.choice(("read", "poll", "futex_wait")), start, stop)
+        if depth < 3:
+            yield from nested_os_calls(rng, start, stop, depth + 1)
+        at = stop
+
+
+def blocked():
+    """Each microsecond of a gap is that of the call that began last of those that are open, over 40 random threads."""
+    for seed in range(40):
+        rng = random.Random(seed)
+        calls = list(nested_os_calls(rng, 0, 4_000))
+        events = [generate.os_call(name, a, b - a) for name, a, b in rng.sample(calls, len(calls))]
+        events += [generate.os_call("nanosleep", 0, 4_000, tid=4107)]
+        want = collections.Counter()
+        for i in range(9):
+            at = i * 500
+            events += [generate.call("cudaLaunchKernel", at, 10, i + 1), generate.kernel("gemm", at + 10, 40, i + 1)]
+            for t in range(at + 50, at + 500 if i < 8 else 0):
+                open_now = [call for call in calls if call[1] <= t < call[2]]
+                if open_now:
+                    want[max(open_now, key=lambda call: (call[1], -call[2]))[0]] += US
+        rows, _ = findings(write(events))
+        assert rows["blocked"]["State"] == "found", (seed, rows["blocked"])
+        assert rows["blocked"]["Saves At Most (ns)"] == sum(want.values()), (seed, rows["blocked"], want)
+        causes = cases.tables("gaps", write(events))["gpu_idle_causes"]
+        found_of = {row["Where"].split(": ")[1][:-2]: row["Idle Time (ns)"] for row in causes if row["Cause"] == "blocking call"}
+        assert found_of == want, (seed, found_of, want)
+
+
+def blocked_or_not_known():
+    """Of a trace without such calls nobody knows, where the host had time for them."""
+    events = []
+    for i in range(10):
+        events += [generate.call("cudaLaunchKernel", i * 100, 10, i + 1), generate.kernel("gemm", i * 100 + 12, 20, i + 1)]
+    row = findings(write(events))[0]["blocked"]
+    assert row["State"] == "not decidable" and "--osrt" in row["Needs"], row
+    row = findings(write(events + [generate.os_call("read", 40, 1, bytes=-5)]))[0]["blocked"]
+    assert row["State"] == "clear", row
 
 
 def ahead():
@@ -290,7 +341,7 @@ def late_rank():
 def without_calls():
     """Only GPU work: what needs calls says so."""
     rows, _ = findings(write([generate.kernel("k", i * 100, 10, 0) for i in range(20)]))
-    for rule in ("slow_loader", "cpu_bound", "cpu_ahead", "synchronization", "sync_copies", "allocation", "tiny_kernels"):
+    for rule in ("slow_loader", "cpu_bound", "blocked", "cpu_ahead", "synchronization", "sync_copies", "allocation", "tiny_kernels"):
         assert rows[rule]["State"] == "not decidable" and "CUDA calls" in rows[rule]["Needs"], rows[rule]
 
 
@@ -373,6 +424,8 @@ cases.main(
         graphs_have_no_tiny_kernels,
         hot_softmax_and_fp32,
         what_is_no_fp32,
+        blocked,
+        blocked_or_not_known,
         late_rank,
         without_calls,
         formats,

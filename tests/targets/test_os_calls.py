@@ -4,6 +4,7 @@
     test_os_calls.py BUILD SOURCE PROGRAM
 """
 
+import csv
 import os
 import shutil
 import subprocess
@@ -45,21 +46,21 @@ class OsCalls(unittest.TestCase):
         self.folder = os.path.realpath(tempfile.mkdtemp(prefix="gt-os-calls-"))
         self.addCleanup(shutil.rmtree, self.folder, ignore_errors=True)
 
-    def run_program(self, *words, options=None, status=0):
+    def run_program(self, *words, options=None, status=0, program=(PROGRAM,)):
         """Untraced if there are no options. Returns what the program said."""
         run = [] if options is None else [os.path.join(SOURCE, "scripts", "gputrace"), "run", "-q",
                                           "--output=" + self.folder + "/out", *options]
         result = subprocess.run(
-            [os.path.join(SOURCE, "scripts", "simcuda"), "--build=" + BUILD, *run, PROGRAM, *words], capture_output=True,
+            [os.path.join(SOURCE, "scripts", "simcuda"), "--build=" + BUILD, *run, *program, *words], capture_output=True,
             text=True, timeout=120, check=False, stdin=subprocess.DEVNULL, env=dict(os.environ, GPUTRACE_BUILD=BUILD))
         self.assertEqual(result.returncode, status, result.stderr)
         self.assertEqual(result.stderr, "")
         return result.stdout
 
-    def trace(self, *words, options=("--osrt=5ms",)):
+    def trace(self, *words, options=("--osrt=5ms",), program=(PROGRAM,)):
         """What the program says is the same without us."""
-        said = self.run_program(*words, options=list(options))
-        self.assertEqual(said, self.run_program(*words))
+        said = self.run_program(*words, options=list(options), program=program)
+        self.assertEqual(said, self.run_program(*words, program=program))
         paths = [path for path in trace_file.find(self.folder + "/out")]
         code, out, err = tool("verify", *paths)
         self.assertEqual(code, 0, out + err)
@@ -104,6 +105,38 @@ class OsCalls(unittest.TestCase):
             self.assertEqual(len(calls), 1, name)
             args = calls[0]["args"]
             self.assertEqual((args["descriptor kind"], args["file"]), ("file", self.folder + "/shard-7"))
+
+    def idle(self):
+        """Where the thread was while the GPU was idle in calls that block -> ns, as `gaps` has it."""
+        code, out, err = tool("gaps", "--format=csv", self.folder + "/out")
+        self.assertEqual(code, 0, out + err)
+        rows = csv.DictReader(out.split("\n\n")[0].splitlines())
+        return {row["Where"]: int(row["Idle Time (ns)"]) for row in rows if row["Cause"] in ("blocking call", "data loading")}
+
+    def test_gaps(self):
+        """The GPU waits for each call as long as it lasts."""
+        self.trace("waits", self.folder + "/shard-7", options=["--osrt=5ms"])
+        places = self.idle()
+        for name, expected in ONCE.items():
+            kind = expected.get("descriptor kind")
+            call = name + "()" + (f" of a {kind} from" if kind in ("pipe", "socket") else " from")
+            ns = [ns for where, ns in places.items() if f": {call} {OUTSIDE.get(name, 'blocked_in')} (" in where]
+            self.assertEqual(len(ns), 1, (call, places))
+            self.assertGreaterEqual(ns[0], 0.9 * WAIT, call)
+
+    def test_gaps_of_python(self):
+        """The file, and the line of the program: what the thread waited for."""
+        path, loader = self.folder + "/shard-7", os.path.join(SOURCE, "tests", "targets", "os_calls_loader.py")
+        os.mkfifo(path)
+        with open(loader, encoding="utf-8") as file:
+            line = [number for number, text in enumerate(file, 1) if "# blocks here" in text][0]
+        trace = self.trace(path, program=(sys.executable, loader))
+        want = f": read() of {path} from load_batch ({loader}:{line})"
+        found = [ns for where, ns in self.idle().items() if where.endswith(want)]
+        self.assertEqual(len(found), 1, self.idle())
+        waits = [e for e in self.calls(trace, "read") if e["args"].get("file") == path]
+        self.assertEqual(len(waits), 3)
+        self.assertGreaterEqual(found[0], 0.9 * sum(trace.duration(e) for e in waits))
 
     def test_formats(self):
         """What a .pftrace tells is the same after a conversion."""

@@ -6,12 +6,15 @@
 #include "trace/load/model_build.h"
 
 #include <errno.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/intern.h"
 #include "readers/chrome/block_args.h"
 #include "trace/communication.h"
+#include "trace/load/model_os.h"
 
 uint32_t gt_build_thread(struct gt_builder *b, int64_t pid, int64_t tid)
 {
@@ -48,6 +51,26 @@ int64_t gt_build_bounded(int64_t value, int64_t low, int64_t high, int64_t other
 		return value;
 	++*odd;
 	return otherwise;
+}
+
+uint32_t gt_build_text(struct gt_builder *b, const struct gt_span *span)
+{
+	size_t n;
+
+	if (span->kind != GT_SPAN_STRING)
+		return GT_NAME_NONE;
+	if (!span->escaped)
+		return gt_names_put(&b->model->names, span->text, span->len);
+	if (span->len > b->text_room) {
+		char *bigger = realloc(b->text, span->len);
+
+		if (!bigger)
+			return GT_NAME_NONE;
+		b->text = bigger;
+		b->text_room = span->len;
+	}
+	n = gt_span_decode(span, b->text);
+	return gt_names_put(&b->model->names, b->text, n);
 }
 
 static int by_start(const void *a, const void *b)
@@ -316,7 +339,7 @@ static void close_open(struct gt_builder *b)
 /* Every sum of the analysis is of some of these, in 64 bits. */
 static bool can_be_added_up(const struct gt_model *model)
 {
-	double ops = 0, bytes = 0, calls = 0, ranges = 0, most = 4e18;
+	double ops = 0, bytes = 0, calls = 0, ranges = 0, blocked = 0, most = 4e18;
 
 	for (size_t i = 0; i < model->ops.count; i++) {
 		ops += (double)model->ops.at[i].dur;
@@ -326,7 +349,11 @@ static bool can_be_added_up(const struct gt_model *model)
 		calls += (double)model->calls.at[i].dur;
 	for (size_t i = 0; i < model->ranges.count; i++)
 		ranges += (double)model->ranges.at[i].dur;
-	return ops < most && bytes < most && calls < most && ranges < most &&
+	for (size_t i = 0; i < model->os_calls.count; i++) {
+		blocked += (double)model->os_calls.at[i].dur;
+		bytes += model->os_calls.at[i].bytes > 0 ? (double)model->os_calls.at[i].bytes : 0;
+	}
+	return ops < most && bytes < most && calls < most && ranges < most && blocked < most &&
 	       (double)model->last - (double)model->first < most;
 }
 
@@ -344,6 +371,7 @@ int gt_build_finish(struct gt_builder *b)
 	sort(model->samples.at, model->samples.count, sizeof(*model->samples.at),
 	     by_thread_and_time);
 	sort(model->waits.at, model->waits.count, sizeof(*model->waits.at), by_stream);
+	gt_build_os_calls(model);
 	gt_build_places(model);
 	index_waits(model);
 	index_calls(model);
@@ -436,6 +464,24 @@ int gt_build_block_of(struct gt_builder *b, const struct gt_trace_event *record,
 	if (gt_span_member(&record->args, "result", &result))
 		gt_span_int(&result, &code);
 	return gt_build_block(b->model, call, &block, code != 0);
+}
+
+int gt_build_memory_event(struct gt_model *model, const struct gt_event *event, int64_t ts,
+			  uint32_t pid)
+{
+	const struct gt_counter_event *counter = &event->counter;
+	struct gt_memory_point point = {.ts = ts,
+					.bytes = counter->value,
+					.device = counter->on_gpu ? event->place.device : pid};
+
+	if (!counter->name || !counter->series ||
+	    !memmem(counter->name->text, counter->name->length, "memory", 6) ||
+	    strcmp(counter->series->text, "allocated") != 0 ||
+	    (counter->is_real && !(fabs(counter->real) < 9e18)))
+		return 0;
+	if (counter->is_real)
+		point.bytes = llround(counter->real);
+	return gt_vec_push(&model->memory, point) ? 0 : -ENOMEM;
 }
 
 #define CUDA 1 /* c10::DeviceType */

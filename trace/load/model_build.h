@@ -62,6 +62,10 @@ int gt_build_record(struct gt_builder *b, const struct gt_trace_event *record);
 int gt_build_block(struct gt_model *model, const struct gt_call *call, const struct gt_block *block,
 		   bool failed);
 
+/* Takes in a counter of memory in use, at @ts, of process @pid; others are none of it. */
+int gt_build_memory_event(struct gt_model *model, const struct gt_event *event, int64_t ts,
+			  uint32_t pid);
+
 /* Takes in what PyTorch's allocator did at @ts: with its total, and as a block. Only of GPUs. */
 int gt_build_tensor(struct gt_model *model, int64_t ts, uint32_t thread, uint32_t stack,
 		    const struct gt_tensor_event *tensor);
@@ -105,6 +109,9 @@ uint32_t gt_build_function(struct gt_model *model, const char *name, size_t len)
 /* The module of some frames had the file @path with that build id. */
 void gt_build_module(struct gt_builder *b, const char *path, size_t path_len, const char *build_id,
 		     size_t build_id_len);
+
+/* The name number of a string argument; GT_NAME_NONE: it is none. */
+uint32_t gt_build_text(struct gt_builder *b, const struct gt_span *span);
 
 /* Adds the frames of a text: @gap stands between them, the nearest comes first. */
 void gt_build_split_frames(struct gt_model *model, struct gt_frames *stack, const char *text,

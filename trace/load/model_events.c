@@ -5,10 +5,10 @@
  */
 #include "trace/load/model_events.h"
 #include "trace/load/model_health.h"
+#include "trace/load/model_os.h"
 
 #include <errno.h>
 #include <inttypes.h>
-#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -363,6 +363,21 @@ static int put_range(struct model_events *e, struct gt_model_range *range,
 	return gt_vec_push(&e->model->ranges, *range) ? 0 : -ENOMEM;
 }
 
+static int take_os_call(struct model_events *e, const struct gt_event *event,
+			const struct span_of_time *time)
+{
+	struct gt_model_os_call call = {
+		.start = time->start,
+		.dur = time->dur,
+		.name = name_of(e, event->range.name),
+		.thread = thread_of(e, event->tid),
+		.stack = stack_of(e, event->stack),
+	};
+
+	return gt_build_os_call(e->model, &call, &event->range.os,
+				event->range.file ? name_of(e, event->range.file) : GT_NAME_NONE);
+}
+
 static int take_range(struct model_events *e, const struct gt_event *event,
 		      const struct span_of_time *time)
 {
@@ -371,8 +386,10 @@ static int take_range(struct model_events *e, const struct gt_event *event,
 		.kind = event->range.is_operator ? GT_RANGE_OP : GT_RANGE_NVTX,
 	};
 
-	if (event->range.on_gpu || event->range.is_library || event->range.is_os)
+	if (event->range.on_gpu || event->range.is_library)
 		return 0;
+	if (event->range.is_os)
+		return take_os_call(e, event, time);
 	range.thread =
 		event->range.detached ? row_of(e, event, GT_TRACK_RANGE) : thread_of(e, event->tid);
 	if (event->range.domain)
@@ -393,7 +410,6 @@ static int take_overhead(struct model_events *e, const struct gt_event *event,
 static int take_mark(struct model_events *e, const struct gt_event *event,
 		     const struct span_of_time *time)
 {
-	(void)time;
 	thread_of(e, event->tid);
 	stack_of(e, event->stack);
 	return 0;
@@ -412,21 +428,9 @@ static int take_sample(struct model_events *e, const struct gt_event *event,
 static int take_counter(struct model_events *e, const struct gt_event *event,
 			const struct span_of_time *time)
 {
-	const struct gt_counter_event *counter = &event->counter;
-	struct gt_memory_point point = {.ts = time->start,
-					.bytes = counter->value,
-					.device = counter->on_gpu ? event->place.device : e->pid};
-
-	if (gt_build_health_event(e->model, event, time->start))
-		return -ENOMEM;
-	if (!counter->name || !counter->series ||
-	    !memmem(counter->name->text, counter->name->length, "memory", 6) ||
-	    strcmp(counter->series->text, "allocated") != 0 ||
-	    (counter->is_real && !(fabs(counter->real) < 9e18)))
-		return 0;
-	if (counter->is_real)
-		point.bytes = llround(counter->real);
-	return gt_vec_push(&e->model->memory, point) ? 0 : -ENOMEM;
+	return gt_build_health_event(e->model, event, time->start)
+		       ? -ENOMEM
+		       : gt_build_memory_event(e->model, event, time->start, e->pid);
 }
 
 /* ---- notes ---- */

@@ -11,6 +11,7 @@
 #include "trace/category.h"
 #include "trace/load/model_build.h"
 #include "trace/load/model_health.h"
+#include "trace/load/model_os.h"
 
 /* Row of a thread's samples: this and the thread's id (docs/FORMAT.md). */
 #define SAMPLE_ROWS 33554432
@@ -29,27 +30,6 @@ static uint32_t put_function(struct gt_model *model, const struct gt_span *span)
 					    : put_name(model, span);
 }
 
-/* The name number of a string argument. */
-static uint32_t text_of(struct gt_builder *b, const struct gt_span *span)
-{
-	size_t n;
-
-	if (span->kind != GT_SPAN_STRING)
-		return GT_NAME_NONE;
-	if (!span->escaped)
-		return gt_names_put(&b->model->names, span->text, span->len);
-	if (span->len > b->text_room) {
-		char *bigger = realloc(b->text, span->len);
-
-		if (!bigger)
-			return GT_NAME_NONE;
-		b->text = bigger;
-		b->text_room = span->len;
-	}
-	n = gt_span_decode(span, b->text);
-	return gt_names_put(&b->model->names, b->text, n);
-}
-
 static void read_frames(struct gt_builder *b, struct gt_frames *stack, const struct gt_span *array)
 {
 	struct gt_span element;
@@ -64,7 +44,7 @@ static void read_frames(struct gt_builder *b, struct gt_frames *stack, const str
 		return;
 	stack->whole = true;
 	for (position = 0; gt_span_next(array, &position, &element);)
-		stack->frame[stack->count++] = text_of(b, &element);
+		stack->frame[stack->count++] = gt_build_text(b, &element);
 }
 
 /* Index of the record's call stack in model->stacks, or GT_NONE. */
@@ -81,7 +61,7 @@ static uint32_t stack_of(struct gt_builder *b, const struct gt_trace_event *reco
 	      (1ull << GT_ARG_STACK | 1ull << GT_ARG_LAUNCHED_BY | 1ull << GT_ARG_CALL_STACK)))
 		return GT_NONE;
 	text = gt_record_has(record, arg) && (id <= 0 || !gt_record_has(record, GT_ARG_FRAMES))
-		       ? text_of(b, &record->arg[arg])
+		       ? gt_build_text(b, &record->arg[arg])
 		       : GT_NAME_NONE;
 	if (id > 0)
 		index = gt_build_stack_by_id(b, id);
@@ -111,7 +91,7 @@ static const char *take_module(struct gt_scan *scan, const struct gt_span *key, 
 	value = gt_scan_value(scan, value, &build_id);
 	if (!value || build_id.kind != GT_SPAN_STRING)
 		return value;
-	path = text_of(b, key);
+	path = gt_build_text(b, key);
 	gt_build_module(b, gt_model_name(b->model, path), strlen(gt_model_name(b->model, path)),
 			build_id.text, build_id.len);
 	return value;
@@ -222,9 +202,9 @@ static int take_op(struct gt_builder *b, const struct gt_trace_event *record, en
 	if (record->has_pid && record->pid != op.device && record->pid >= FIRST_HOST)
 		op.call = gt_build_process(b, record->pid);
 	if (gt_record_has(record, GT_ARG_NVTX))
-		op.nvtx = text_of(b, &record->arg[GT_ARG_NVTX]);
+		op.nvtx = gt_build_text(b, &record->arg[GT_ARG_NVTX]);
 	if (gt_record_has(record, GT_ARG_MANGLED) &&
-	    gt_build_mangled(model, op.name, text_of(b, &record->arg[GT_ARG_MANGLED])))
+	    gt_build_mangled(model, op.name, gt_build_text(b, &record->arg[GT_ARG_MANGLED])))
 		return -ENOMEM;
 	if (op.comm && gt_build_place_of(model, record))
 		return -ENOMEM;
@@ -297,10 +277,23 @@ static int take_range(struct gt_builder *b, const struct gt_trace_event *record,
 	};
 
 	if (gt_record_has(record, GT_ARG_DOMAIN))
-		range.domain = text_of(b, &record->arg[GT_ARG_DOMAIN]);
+		range.domain = gt_build_text(b, &record->arg[GT_ARG_DOMAIN]);
 	if (kind == GT_RANGE_OP)
 		range.sequence = sequence_of(record);
 	return gt_vec_push(&b->model->ranges, range) ? 0 : -ENOMEM;
+}
+
+static int take_os_call(struct gt_builder *b, const struct gt_trace_event *record)
+{
+	struct gt_model_os_call call = {
+		.start = record->ts,
+		.dur = slice_dur(b, record),
+		.name = put_name(b->model, &record->name),
+		.thread = gt_build_thread(b, record->pid, record->tid),
+		.stack = stack_of(b, record),
+	};
+
+	return record->ph == 'X' ? gt_build_os_call_of(b, record, &call) : 0;
 }
 
 static int take_slice(struct gt_builder *b, const struct gt_trace_event *record, enum gt_role role)
@@ -327,6 +320,8 @@ static int take_slice(struct gt_builder *b, const struct gt_trace_event *record,
 		return take_range(b, record, GT_RANGE_OVERHEAD);
 	case GT_ROLE_WAIT:
 		return take_wait(b, record);
+	case GT_ROLE_OS:
+		return take_os_call(b, record);
 	default:
 		return 0;
 	}
@@ -344,7 +339,7 @@ static int take_note(struct gt_builder *b, const struct gt_trace_event *record)
 	if (gt_span_is(&record->name, "Record Window End", 17))
 		return 0;
 	if (gt_record_has(record, GT_ARG_CAUSE))
-		note.cause = text_of(b, &record->arg[GT_ARG_CAUSE]);
+		note.cause = gt_build_text(b, &record->arg[GT_ARG_CAUSE]);
 	note.text = gt_names_put(&model->names, record->args.text ? record->args.text : "",
 				 record->args.len);
 	return gt_vec_push(&model->notes, note) ? 0 : -ENOMEM;
@@ -402,9 +397,10 @@ static int take_metadata(struct gt_builder *b, const struct gt_trace_event *reco
 		uint32_t thread = gt_build_thread(b, record->pid, record->tid);
 
 		if (thread < model->threads.count)
-			model->threads.at[thread].name = text_of(b, &record->arg[GT_ARG_NAME]);
+			model->threads.at[thread].name =
+				gt_build_text(b, &record->arg[GT_ARG_NAME]);
 	} else if (gt_span_is(&record->name, "process_name", 12) && !model->process) {
-		model->process = text_of(b, &record->arg[GT_ARG_NAME]);
+		model->process = gt_build_text(b, &record->arg[GT_ARG_NAME]);
 	}
 	return 0;
 }
