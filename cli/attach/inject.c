@@ -16,6 +16,7 @@
 
 #include "cli/attach/image.h"
 #include "cli/attach/process.h"
+#include "cli/attach/program.h"
 #include "cli/attach/tracee.h"
 
 #define STACK_BYTES  ((uint64_t)1 << 20)
@@ -34,6 +35,7 @@
 
 /* What is called there. */
 struct functions {
+	uint64_t libc; /* where it is mapped */
 	uint64_t open, map, unmap;
 	uint64_t mode; /* of open */
 	struct gt_way_back way;
@@ -69,7 +71,8 @@ static void read_named(pid_t pid, const struct gt_maps *maps, const char *name, 
 static bool find_functions(pid_t pid, const struct gt_maps *maps, struct functions *ret_functions)
 {
 	static const unsigned char restore[] = {0x48, 0xc7, 0xc0, 0x0f, 0, 0, 0, 0x0f, 0x05};
-	struct functions found = {.mode = RTLD_NOW | RTLD_LOCAL};
+	const struct gt_mapping *file = gt_program_libc(maps);
+	struct functions found = {.libc = file ? file->start : 0, .mode = RTLD_NOW | RTLD_LOCAL};
 	struct gt_image libc, libdl;
 
 	read_named(pid, maps, "libc.so.6", "libc-2.", &libc);
@@ -101,6 +104,21 @@ uint64_t gt_inject_find_box(pid_t pid, const struct gt_mapping *library)
 	address = gt_image_symbol(&image, "gputrace_attach_box");
 	gt_image_free(&image);
 	return address;
+}
+
+/* While one of its threads is stopped, only another one can begin another program. */
+static bool is_same_program(const struct attempt *a)
+{
+	const struct gt_mapping *libc;
+	struct gt_maps maps;
+	bool is_same;
+
+	if (gt_maps_read(a->pid, &maps))
+		return false;
+	libc = gt_program_libc(&maps);
+	is_same = libc && libc->start == a->functions->libc;
+	gt_maps_free(&maps);
+	return is_same;
 }
 
 /* ---- the calls ---- */
@@ -193,6 +211,10 @@ static int start(const struct attempt *a)
 static void explain(const struct attempt *a, int error)
 {
 	switch (error) {
+	case -ESTALE:
+		snprintf(a->why, a->size,
+			 "process %d starts one program after the other: try again", (int)a->pid);
+		break;
 	case -ELIBACC:
 		snprintf(a->why, a->size,
 			 "the loader of process %d refuses %s: is it readable there, and for its "
@@ -228,12 +250,14 @@ static uint64_t now_us(void)
 static int use_thread(struct attempt *a)
 {
 	uint64_t before = now_us();
-	int error = map_stack(a);
+	int error = is_same_program(a) ? map_stack(a) : -ESTALE;
 
 	if (!error)
 		error = load(a);
 	if (!error)
 		error = start(a);
+	if (error && error != -EBUSY && !is_same_program(a))
+		error = -ESTALE;
 	unmap_stack(a);
 	gt_tracee_release(a->tracee);
 	a->kept_us = now_us() - before;
@@ -272,9 +296,13 @@ static int try_threads(struct attempt *a)
 		if (!error)
 			error = use_thread(a);
 		tried = waiting.tid;
+		if (error == -EAGAIN && !is_same_program(a))
+			error = -ESTALE;
 	} while ((error == -EAGAIN || error == -EBUSY) && now_us() < until);
 	if (error == -EAGAIN || error == -EBUSY)
 		explain_waiting(a, error);
+	else if (error == -ESTALE)
+		explain(a, error);
 	else if (error && !*a->why)
 		gt_process_explain(a->pid, error, a->why, a->size);
 	return error;
@@ -302,7 +330,7 @@ int gt_inject(pid_t pid, const struct gt_maps *maps, const char *library,
 	}
 	if (!find_functions(pid, maps, &functions)) {
 		snprintf(ret_why, size, "process %d: its C library lacks what is needed", (int)pid);
-		return -ENOSYS;
+		return -ESTALE; /* it may be only half mapped */
 	}
 	error = try_threads(&attempt);
 	*ret_us = attempt.kept_us;

@@ -13,8 +13,9 @@
 #include "core/window/attach_box.h"
 
 /* @library: its path, the same in the process. @box: the first wish. A negative errno with
- * @ret_why: the process is as before, unless that says otherwise. @ret_us: how long the thread was
- * kept that did it. */
+ * @ret_why: the process is as before, unless that says otherwise; -ESTALE: it runs another program
+ * than that of @maps, or one that is only beginning. @ret_us: how long the thread was kept that did
+ * it. */
 int gt_inject(pid_t pid, const struct gt_maps *maps, const char *library,
 	      const struct gt_attach_box *box, uint64_t *ret_us, char *ret_why, size_t size);
 

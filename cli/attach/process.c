@@ -261,10 +261,10 @@ bool gt_process_inspect(pid_t pid, struct gt_maps *ret_maps, char *ret_why, size
 		if (!checks[i](&process, &why))
 			return false;
 	error = gt_maps_read(pid, ret_maps);
-	if (!error && ret_maps->count)
+	if (!error)
 		return true;
 	snprintf(ret_why, size, "process %d: what it has mapped cannot be read: %s", (int)pid,
-		 error ? strerror(-error) : "it has ended");
+		 strerror(-error));
 	gt_maps_free(ret_maps);
 	return false;
 }
@@ -276,22 +276,6 @@ unsigned gt_process_descriptors(pid_t pid)
 
 	snprintf(name, sizeof(name), "%d", (int)pid);
 	return read_status(name, status) ? (unsigned)number(status, "FDSize") : 0;
-}
-
-bool gt_process_has_loader(const struct gt_maps *maps, pid_t pid, char *ret_why, size_t size)
-{
-	const char *wrong = NULL;
-
-	if (gt_maps_file(maps, "ld-musl") || gt_maps_file(maps, "libc.musl"))
-		wrong = "runs with musl, not with glibc, which the library needs: run it on a "
-			"system with "
-			"glibc (not Alpine)";
-	else if (!gt_maps_file(maps, "libc.so.6") && !gt_maps_file(maps, "libc-2."))
-		wrong = "is a static program, into which no library can be loaded: link it without "
-			"-static";
-	if (wrong)
-		snprintf(ret_why, size, "process %d %s", (int)pid, wrong);
-	return !wrong;
 }
 
 static char ptrace_scope(void)
@@ -313,6 +297,14 @@ void gt_process_explain(pid_t pid, int error, char *ret_why, size_t size)
 			   "(docker run --cap-add=SYS_PTRACE)";
 	char scope = ptrace_scope();
 
+	if (error == -ESRCH) {
+		snprintf(ret_why, size, "process %d has ended", (int)pid);
+		return;
+	}
+	if (error == -EFAULT) { /* what was there is not */
+		snprintf(ret_why, size, "process %d has started another program", (int)pid);
+		return;
+	}
 	if (error != -EPERM && error != -EACCES) {
 		snprintf(ret_why, size, "process %d: %s", (int)pid, strerror(-error));
 		return;

@@ -14,9 +14,6 @@
 /* False: @ret_why says in one line what prevents it and what to do. @ret_maps: to be freed. */
 bool gt_process_inspect(pid_t pid, struct gt_maps *ret_maps, char *ret_why, size_t size);
 
-/* Whether a program can be loaded into, by what it has mapped: glibc, dynamically linked. */
-bool gt_process_has_loader(const struct gt_maps *maps, pid_t pid, char *ret_why, size_t size);
-
 /* The room of its table of descriptors; 0: not known. */
 unsigned gt_process_descriptors(pid_t pid);
 

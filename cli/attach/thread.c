@@ -27,7 +27,9 @@ enum condition {
 	NO_MASK_5, /* of pselect: a pair, whose first half is NULL */
 };
 
-/* Rank 1: goes on with the time that is left, if nobody disturbs twice; 2: with all of it. */
+/* Rank 1: goes on with the time that is left, if nobody disturbs twice; 2: with all of it. A sleep,
+ * a poll or a futex with a time limit that was stopped before (SIGSTOP, strace) is restart_syscall;
+ * rank 3, as it ends with EINTR if this command is killed meanwhile. */
 static const struct {
 	long number;
 	enum condition condition;
@@ -42,7 +44,7 @@ static const struct {
 	{SYS_ppoll, NO_MASK_3, 1, false},        {SYS_select, ALWAYS, 1, false},
 	{SYS_pselect6, NO_MASK_5, 1, false},     {SYS_nanosleep, ALWAYS, 1, false},
 	{SYS_clock_nanosleep, ALWAYS, 1, false}, {SYS_epoll_wait, ALWAYS, 2, true},
-	{SYS_epoll_pwait, NO_MASK_4, 2, true},
+	{SYS_epoll_pwait, NO_MASK_4, 2, true},   {SYS_restart_syscall, ALWAYS, 3, false},
 };
 
 static bool is_peer(pid_t pid, uint64_t fd)

@@ -10,6 +10,7 @@
 
 #include "cli/attach/inject.h"
 #include "cli/attach/process.h"
+#include "cli/attach/program.h"
 #include "cli/attach/target.h"
 #include "cli/attach/turn.h"
 #include "cli/attach/wish.h"
@@ -197,10 +198,13 @@ static int await(pid_t pid, struct gt_attached *attached, const struct gt_folder
 
 	if (!error)
 		return report(pid, attached, folder);
-	snprintf(why, sizeof(why), "process %d %s", (int)pid,
-		 error == -ETIMEDOUT ? "has not begun to record within a minute: gputrace detach "
-				       "takes the wish back"
-				     : "has ended");
+	if (error == -ETIMEDOUT)
+		snprintf(why, sizeof(why),
+			 "process %d has not begun to record within a minute: gputrace detach "
+			 "takes the wish back",
+			 (int)pid);
+	else
+		gt_process_explain(pid, error, why, sizeof(why));
 	return fail(folder, why);
 }
 
@@ -211,13 +215,37 @@ static bool is_verbose(void)
 	return verbose && !strcmp(verbose, "yes");
 }
 
+/* Loads the library. -ESTALE: into a program that is no longer run, or only beginning. */
+static int load_into(pid_t pid, const struct gt_maps *maps, struct gt_attached *attached,
+		     char *ret_why, size_t size)
+{
+	struct gt_maps now;
+	uint64_t kept_us;
+	int error = gt_inject(pid, maps, library, &attached->box, &kept_us, ret_why, size);
+
+	if (error)
+		return error;
+	if (is_verbose())
+		gt_say("a thread of process %d was kept for %.1f ms", (int)pid,
+		       (double)kept_us / 1000);
+	error = gt_maps_read(pid, &now);
+	if (!error)
+		error = gt_attached_find(pid, &now, attached);
+	gt_maps_free(&now);
+	if (!error && attached->address)
+		return 0;
+	snprintf(ret_why, size, "process %d has ended", (int)pid);
+	return -ESTALE;
+}
+
 static int enter(pid_t pid, const struct gt_maps *maps, struct gt_attached *attached,
 		 const struct gt_folder *folder)
 {
+	uint64_t until_ms = gt_program_now_ms() + GT_PROGRAM_PATIENCE_MS;
 	struct gt_attach_box *box = &attached->box;
+	static struct gt_attach_box first;
 	char why[WHY_BYTES];
-	struct gt_maps now;
-	uint64_t kept_us;
+	struct gt_maps next;
 	int error;
 
 	box->magic = GT_ATTACH_MAGIC;
@@ -227,20 +255,16 @@ static int enter(pid_t pid, const struct gt_maps *maps, struct gt_attached *atta
 	box->error = 0;
 	box->descriptors = gt_process_descriptors(pid);
 	box->wish = GT_ATTACH_RECORD;
-	if (gt_inject(pid, maps, library, box, &kept_us, why, sizeof(why)))
-		return fail(folder, why);
-	if (is_verbose())
-		gt_say("a thread of process %d was kept for %.1f ms", (int)pid,
-		       (double)kept_us / 1000);
-	error = gt_maps_read(pid, &now);
-	if (!error)
-		error = gt_attached_find(pid, &now, attached);
-	gt_maps_free(&now);
-	if (error || !attached->address) {
-		snprintf(why, sizeof(why), "process %d has ended", (int)pid);
-		return fail(folder, why);
+	first = *box;
+	error = load_into(pid, maps, attached, why, sizeof(why));
+	while (error == -ESTALE && gt_program_await(pid, until_ms, &next, why, sizeof(why))) {
+		*box = first;
+		error = load_into(pid, &next, attached, why, sizeof(why));
+		gt_maps_free(&next);
+		if (gt_program_now_ms() >= until_ms)
+			break;
 	}
-	return await(pid, attached, folder);
+	return error ? fail(folder, why) : await(pid, attached, folder);
 }
 
 static int again(pid_t pid, struct gt_attached *attached, const struct gt_folder *folder)
@@ -255,14 +279,14 @@ static int again(pid_t pid, struct gt_attached *attached, const struct gt_folder
 }
 
 /* An exit status, 0: it may be attached to. */
-static int check(pid_t pid, const struct gt_maps *maps, const struct gt_attached *attached)
+static int check(pid_t pid, const struct gt_attached *attached)
 {
 	const struct gt_attach_box *box = &attached->box;
 	char why[WHY_BYTES] = "";
 
 	if (!attached->is_there)
-		gt_process_has_loader(maps, pid, why, sizeof(why));
-	else if (!attached->address)
+		return 0;
+	if (!attached->address)
 		snprintf(why, sizeof(why), "process %d has libgputrace.so of another build",
 			 (int)pid);
 	else if (box->state == GT_ATTACH_PREPARED)
@@ -293,7 +317,7 @@ static int attach(pid_t pid, const struct gt_maps *maps, struct gt_attached *att
 	bool is_first = !attached->is_there || attached->box.state == GT_ATTACH_FAILED;
 	char change[WHY_BYTES - 32], why[WHY_BYTES];
 	struct gt_folder folder;
-	int rc = check(pid, maps, attached);
+	int rc = check(pid, attached);
 
 	if (!rc)
 		rc = plan_folder(&folder);
@@ -332,7 +356,8 @@ static int attach_to(const struct gt_cmdline *args)
 		       (int)pid);
 		return GT_EXIT_FAILED;
 	}
-	if (!gt_process_inspect(pid, &maps, why, sizeof(why))) {
+	if (!gt_program_await(pid, gt_program_now_ms() + GT_PROGRAM_PATIENCE_MS, &maps, why,
+			      sizeof(why))) {
 		gt_say("%s", why);
 		return GT_EXIT_FAILED;
 	}

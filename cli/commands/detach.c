@@ -25,8 +25,6 @@ static int fail(pid_t pid, int error)
 		gt_say("process %d has not closed its trace within a minute: it does so when CUPTI "
 		       "answers",
 		       (int)pid);
-	else if (error == -ESRCH)
-		gt_say("process %d has ended", (int)pid);
 	else {
 		gt_process_explain(pid, error, why, sizeof(why));
 		gt_say("%s", why);

@@ -27,6 +27,21 @@ GPUTRACE = os.path.join(harness.SOURCE, "scripts", "gputrace")
 GPU = {"kernel", "gpu_memcpy", "gpu_memset"}
 PYTHON = [sys.executable, os.path.join(HERE, "busy.py"), "libcudart.so.13"]
 PTRACE_SEIZE, PTRACE_DETACH = 0x4206, 17
+EXECS = r"""
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+int main(int argc, char **argv) /* as often as its argument says, then it waits */
+{
+	char left[16];
+
+	usleep(200);
+	snprintf(left, sizeof(left), "%d", atoi(argv[argc - 1]) - 1);
+	if (*left != '-')
+		execl("/proc/self/exe", argv[0], left, (char *)NULL);
+	return (int)sleep(100);
+}
+"""
 
 
 def gputrace(*words, **changes):
@@ -342,10 +357,10 @@ class Attach(unittest.TestCase):
         with open("/proc/sys/kernel/pid_max", encoding="utf-8") as most:
             self.refused("there is no process", int(most.read()))
 
-    def sleeper(self, words=("sleep", "100"), **how):
+    def sleeper(self, words=("sleep", "100"), settle=0.2, **how):
         program = subprocess.Popen(words, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, **how)
         self.addCleanup(self.end, program)
-        time.sleep(0.2)
+        time.sleep(settle)
         return program
 
     def test_thread(self):
@@ -360,6 +375,15 @@ class Attach(unittest.TestCase):
         time.sleep(0.1)
         self.refused(f"is stopped: continue it first \\(kill -CONT {program.pid}\\)", program.pid)
 
+    def test_was_stopped(self):
+        program = self.sleeper()
+        program.send_signal(signal.SIGSTOP)
+        time.sleep(0.1)
+        program.send_signal(signal.SIGCONT)
+        time.sleep(0.1)
+        self.assertIn("does not use CUDA yet", self.attach(program))
+        self.assertIsNone(program.poll())
+
     def test_debugged(self):
         program = self.sleeper()
         ptrace = ctypes.CDLL(None, use_errno=True).ptrace
@@ -367,10 +391,10 @@ class Attach(unittest.TestCase):
         self.assertEqual(ptrace(PTRACE_SEIZE, program.pid, None, None), 0)
         self.refused(rf"is being traced by process {os.getpid()} \(\S+\): end that first", program.pid)
 
-    def build(self, *options):
+    def build(self, *options, text="#include <unistd.h>\nint main(void) { sleep(100); return 0; }\n"):
         source, path = os.path.join(self.folder, "p.c"), os.path.join(self.folder, "p")
         with open(source, "w", encoding="utf-8") as file:
-            file.write("#include <unistd.h>\nint main(void) { sleep(100); return 0; }\n")
+            file.write(text)
         done = subprocess.run(["cc", *options, "-o", path, source], capture_output=True, check=False)
         return path if done.returncode == 0 else None
 
@@ -379,6 +403,14 @@ class Attach(unittest.TestCase):
         if not path:
             self.skipTest("static programs cannot be linked")
         self.refused("is a static program, into which no library can be loaded", self.sleeper([path]).pid)
+
+    def test_during_exec(self):
+        path = self.build(text=EXECS)
+        for _ in range(10):
+            program = self.sleeper([path, "150"], settle=0.01)
+            _, said = gputrace("attach", f"--output={self.out}", str(program.pid))
+            self.assertRegex(said, "does not use CUDA yet|has started another program$")
+            self.assertIsNone(program.poll())
 
     def test_32_bit(self):
         path = self.build("-m32")
