@@ -24,6 +24,7 @@
 #include "core/guest/write_signals.h"
 #include "core/identity.h"
 #include "core/window/attached.h"
+#include "pipeline/attachment.h"
 #include "pipeline/control.h"
 #include "pipeline/dump.h"
 #include "pipeline/flusher.h"
@@ -321,30 +322,6 @@ static bool warm_window(struct gt_pipeline *p)
 	return true;
 }
 
-/* To `gputrace attach`. */
-static void answer_begun(const struct gt_pipeline *p)
-{
-	const char *name = gt_output_name();
-
-	if (!gt_turn_is_attached(p))
-		return;
-	if (*name)
-		gt_attached_answer(GT_ATTACH_RECORDS, 0, name);
-	else
-		gt_attached_fails(-EACCES, "no trace can be written there");
-}
-
-/* A wish for what is already so. */
-static void answer_idle(const struct gt_pipeline *p)
-{
-	if (!gt_attached_is_asked() || !gt_turn_is_attached(p))
-		return;
-	if (!gt_turn_window_waits(p) && gt_attached_wants_records())
-		gt_attached_answer(GT_ATTACH_RECORDS, 0, gt_output_name());
-	else if (gt_turn_window_waits(p) && !gt_attached_wants_records())
-		gt_attached_rests(0, "");
-}
-
 /* False: the exiting thread has taken over. */
 static bool begin_window(struct gt_pipeline *p)
 {
@@ -354,7 +331,7 @@ static bool begin_window(struct gt_pipeline *p)
 		return false;
 	gt_turn_window_begun(p, gt_clock_now());
 	gt_trigger_begun();
-	answer_begun(p);
+	gt_attachment_begun(p);
 	let_go();
 	return true;
 }
@@ -433,7 +410,7 @@ static bool follow_window(struct gt_pipeline *p)
 		return begin_window(p);
 	if (step == GT_WINDOW_ENDS && gt_turn_window_repeats(p))
 		return pause_window(p);
-	answer_idle(p);
+	gt_attachment_idle(p);
 	return step != GT_WINDOW_ENDS || !end_window(p);
 }
 

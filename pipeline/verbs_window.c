@@ -75,16 +75,16 @@ static int refuse_attached(const struct gt_verb_call *call)
 /* What is recorded meanwhile is counted in the next trace. */
 static int refuse_unwritten(const struct gt_pipeline *p, const struct gt_verb_call *call)
 {
-	int error = p->output.lost.error ? p->output.lost.error : -EIO;
-	char number[32];
+	char why[GT_OUTPUT_WHERE_BYTES];
 
-	gt_reply_say(call->reply, "no trace can be written into %s (%s): what it records is lost",
-		     p->output.folder, gt_sink_reason(error, number, sizeof(number)));
-	return error;
+	gt_output_refusal(&p->output, why, sizeof(why));
+	gt_reply_say(call->reply, "%s: what it records is lost", why);
+	return p->output.lost.error ? p->output.lost.error : -EIO;
 }
 
 int gt_verb_start(struct gt_pipeline *p, const struct gt_verb_call *call)
 {
+	char where[GT_OUTPUT_WHERE_BYTES];
 	int rc;
 
 	if (call->is_first) {
@@ -107,10 +107,8 @@ int gt_verb_start(struct gt_pipeline *p, const struct gt_verb_call *call)
 		return GT_VERB_GOES_ON;
 	if (p->output.failed)
 		return refuse_unwritten(p, call);
-	if (*gt_output_name())
-		gt_reply_say(call->reply, "recording into %s", gt_output_name());
-	else
-		gt_reply_say(call->reply, "recording");
+	gt_output_where(&p->output, where, sizeof(where));
+	gt_reply_say(call->reply, "recording%s%s", *where ? " into " : "", where);
 	return 0;
 }
 

@@ -35,7 +35,8 @@
 
 struct gt_sink {
 	struct gt_descriptor file;
-	int lost; /* negative errno once the file cannot be reopened */
+	int lost;    /* negative errno once the file cannot be reopened */
+	int refused; /* as gt_sink_refused */
 	bool stream;
 	bool failure_said;
 	uint64_t max_size;
@@ -331,6 +332,7 @@ static int open_somewhere(struct gt_sink *sink, const struct gt_sink_options *op
 	if (open_and_create(sink, fallback, &shared) < 0)
 		return error;
 	gt_log_say("writing to %s instead", sink->path);
+	sink->refused = error;
 	return 0;
 }
 
@@ -547,6 +549,11 @@ uint64_t gt_sink_room(const struct gt_sink *sink, uint64_t offset)
 	if (sink->max_size == 0)
 		return UINT64_MAX;
 	return offset < sink->max_size ? sink->max_size - offset : 0;
+}
+
+int gt_sink_refused(const struct gt_sink *sink)
+{
+	return sink->refused;
 }
 
 const char *gt_sink_path(const struct gt_sink *sink)

@@ -76,6 +76,10 @@ uint64_t gt_sink_room(const struct gt_sink *sink, uint64_t offset);
 /* Absolute path of the file. */
 const char *gt_sink_path(const struct gt_sink *sink);
 
+/* Why it is in the fallback folder: a negative errno of the one that was asked for; 0: it is not.
+ */
+int gt_sink_refused(const struct gt_sink *sink);
+
 /* NULL is fine. */
 void gt_sink_close(struct gt_sink *sink);
 

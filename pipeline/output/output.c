@@ -146,6 +146,28 @@ const struct gt_losses *gt_output_lost(const struct gt_output *output)
 	return file ? &file->lost : &output->lost;
 }
 
+void gt_output_where(const struct gt_output *output, char *ret_text, size_t size)
+{
+	int error = output->sink ? gt_sink_refused(output->sink) : 0;
+	size_t n = gt_text_format(ret_text, size, "%s", gt_output_name());
+	char number[32];
+
+	if (error)
+		gt_text_format(ret_text + n, size - n, " (cannot write to %s: %s)",
+			       *output->home ? output->home : output->folder,
+			       gt_sink_reason(error, number, sizeof(number)));
+}
+
+void gt_output_refusal(const struct gt_output *output, char *ret_text, size_t size)
+{
+	char number[32];
+
+	gt_text_format(ret_text, size, "no trace can be written into %s (%s)",
+		       *output->home ? output->home : output->folder,
+		       gt_sink_reason(output->lost.error ? output->lost.error : -EIO, number,
+				      sizeof(number)));
+}
+
 int gt_output_lack(uint64_t lost, int error, char *ret_text, size_t size)
 {
 	char number[32];

@@ -73,6 +73,15 @@ static inline bool gt_output_is_open(const struct gt_output *output)
 void gt_output_set_name(const char *path);
 const char *gt_output_name(void);
 
+/* Room for two paths and a reason. */
+#define GT_OUTPUT_WHERE_BYTES 2200u
+
+/* The same for the user: also why it is not in the folder that was asked for. Drain thread. */
+void gt_output_where(const struct gt_output *output, char *ret_text, size_t size);
+
+/* Why there is no file, in words. */
+void gt_output_refusal(const struct gt_output *output, char *ret_text, size_t size);
+
 /* Folder and name without an end of a file that belongs to the process, while no trace is open.
  * False: no trace can be written, or none is wanted (--format=null). Buffers of @size. */
 bool gt_output_beside(const struct gt_output *output, char *ret_folder, char *ret_name,

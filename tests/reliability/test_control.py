@@ -9,6 +9,7 @@ import functools
 import glob
 import json
 import os
+import re
 import resource
 import shutil
 import signal
@@ -381,6 +382,15 @@ class Windows(Base):
             self.assertEqual(status, 1, said)
             self.assertRegex(said, rf"no trace can be written into {run.out} \(too many open files\)")
         return limits
+
+    def test_a_file_elsewhere_says_why(self):
+        run = self.launch("one", "GPUTRACE_WAIT=yes")
+        self.assertFalse(os.path.exists(run.out))
+        open(run.out, "w", encoding="utf-8").close()
+        said = self.good("start", "all")
+        self.assertRegex(said, rf"recording into \S+ \(cannot write to {run.out}: not a folder\)")
+        os.unlink(re.search(r"recording into (\S+)", said)[1])
+        run.end()
 
     def test_no_file(self):
         """The next trace counts what comes meanwhile: by kind, with what was received."""

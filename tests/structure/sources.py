@@ -106,9 +106,9 @@ MAY_INCLUDE = {
 }
 # The composition of all parts of the pipeline, and who starts, turns and replays one: no part knows it.
 COMPOSITION = "pipeline/pipeline.h"
-COMPOSERS = {"pipeline/dump.c", "pipeline/pipeline.c", "pipeline/replay.c", "pipeline/turn.c", "pipeline/verbs.c",
-             "pipeline/verbs_dump.c", "pipeline/verbs_hang.c", "pipeline/verbs_set.c", "pipeline/verbs_window.c",
-             "preload/start.c",
+COMPOSERS = {"pipeline/attachment.c", "pipeline/dump.c", "pipeline/pipeline.c", "pipeline/replay.c", "pipeline/turn.c",
+             "pipeline/verbs.c", "pipeline/verbs_dump.c", "pipeline/verbs_hang.c", "pipeline/verbs_set.c",
+             "pipeline/verbs_window.c", "preload/start.c",
              "tests/unit/spool_template.h", "tests/unit/test_turn.c"}
 GUEST = ("core", "collectors", "writers", "pipeline", "preload")  # runs inside somebody's process
 MOST_FILES = 40  # of one folder
