@@ -391,20 +391,27 @@ bool gt_filter_call(const struct gt_filter_calls *calls, const struct gt_call *c
 	return kinds.passed == kinds.asked;
 }
 
-static bool range_passes(const struct gt_filter_term *term, const struct gt_model *model,
-			 const struct gt_model_range *range)
+/* What a thread does from @start to @end, and is no CUDA call. */
+static bool host_passes(const struct gt_filter_term *term, const struct gt_model *model,
+			uint32_t thread, int64_t start, int64_t end)
 {
 	switch (term->kind) {
 	case GT_FILTER_TIME:
-		return in_window(term, model, range->start);
+		return in_window(term, model, start);
 	case GT_FILTER_NVTX:
-		return is_range(term->glob, model, range) ||
-		       in_nvtx(term, model, range->thread, range->start, range->start + range->dur);
+		return in_nvtx(term, model, thread, start, end);
 	case GT_FILTER_STEP:
-		return in_step(term, model, range->start);
+		return in_step(term, model, start);
 	default:
 		return true;
 	}
+}
+
+static bool range_passes(const struct gt_filter_term *term, const struct gt_model *model,
+			 const struct gt_model_range *range)
+{
+	return (term->kind == GT_FILTER_NVTX && is_range(term->glob, model, range)) ||
+	       host_passes(term, model, range->thread, range->start, range->start + range->dur);
 }
 
 bool gt_filter_range(const struct gt_filter *filter, const struct gt_model *model,
@@ -416,6 +423,21 @@ bool gt_filter_range(const struct gt_filter *filter, const struct gt_model *mode
 		const struct gt_filter_term *term = &filter->terms.at[i];
 
 		if (is_open(&kinds, term) && range_passes(term, model, range))
+			kinds.passed |= BIT(term->kind);
+	}
+	return kinds.passed == kinds.asked;
+}
+
+bool gt_filter_os_call(const struct gt_filter *filter, const struct gt_model *model,
+		       const struct gt_model_os_call *call)
+{
+	struct kinds_passed kinds = {0};
+
+	for (size_t i = 0; i < filter->terms.count; i++) {
+		const struct gt_filter_term *term = &filter->terms.at[i];
+
+		if (is_open(&kinds, term) &&
+		    host_passes(term, model, call->thread, call->start, call->start + call->dur))
 			kinds.passed |= BIT(term->kind);
 	}
 	return kinds.passed == kinds.asked;
@@ -455,6 +477,10 @@ bool gt_filter_any(const struct gt_filter *filter, const struct gt_model *model)
 	for (size_t i = 0; !(kinds & (ONLY_OPS | BIT(GT_FILTER_API))) && i < model->ranges.count;
 	     i++)
 		if (gt_filter_range(filter, model, &model->ranges.at[i]))
+			return true;
+	for (size_t i = 0; !(kinds & (ONLY_OPS | BIT(GT_FILTER_API))) && i < model->os_calls.count;
+	     i++)
+		if (gt_filter_os_call(filter, model, &model->os_calls.at[i]))
 			return true;
 	return false;
 }

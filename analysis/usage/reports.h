@@ -28,6 +28,8 @@ GT_USAGE_BUILD(queues);
 GT_USAGE_BUILD(queue_times);
 /* Power, clocks and health of each GPU: health.c. */
 GT_USAGE_BUILD(health);
+/* Calls of the operating system: os_calls.c. */
+GT_USAGE_BUILD(os_calls);
 /* Modules of torch: modules.c. */
 GT_USAGE_BUILD(modules);
 

@@ -17,6 +17,7 @@ const struct gt_report gt_usage_reports[] = {
 	{"gpu_queue_sum", "Launch queue of each stream", gt_usage_queues, false},
 	{"gpu_queue_time", "Launch queue over time", gt_usage_queue_times, false},
 	{"gpu_health_sum", "Power, clocks and health of each GPU", gt_usage_health, false},
+	{"osrt_sum", "Calls of the operating system", gt_usage_os_calls, false},
 	{"nn_module_sum", "GPU time by nn.Module", gt_usage_modules, false},
 	{NULL, NULL, NULL, false},
 };

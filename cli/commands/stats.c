@@ -20,7 +20,8 @@ static const struct gt_cmdline_option options[] = {
 	 "cuda_gpu_mem_time_sum, cuda_gpu_mem_size_sum, nvtx_sum, nvtx_gpu_proj_sum, "
 	 "cuda_kern_exec_sum, cuda_gpu_graph_sum; others: gpu_stream_use, gpu_step_use, "
 	 "gpu_rank_use, gpu_kern_per_step, gpu_kern_per_rank, gpu_comm_sum, gpu_rate_sum, "
-	 "gpu_queue_sum, gpu_queue_time, gpu_health_sum, nn_module_sum (docs/STATS.md); or all"},
+	 "gpu_queue_sum, gpu_queue_time, gpu_health_sum, osrt_sum, nn_module_sum "
+	 "(docs/STATS.md); or all"},
 	{"by", "WHAT", "kernel|stack|line|function|module|op|step|stream|device|rank|nvtx",
 	 "GPU time by kernel, stack, line, function, module (of a frame with a source line: the "
 	 "source file), op, step, stream, device, rank or nvtx"},
@@ -373,11 +374,15 @@ static void hint(const struct gt_cmdline *args, const struct output *out)
 	const char *by = gt_cmdline_get(args, "by");
 	const struct gt_table *energy = table_called(out, "gpu_energy_sum");
 	const struct gt_table *health = table_called(out, "gpu_health_sum");
+	const struct gt_table *os_calls = table_called(out, "osrt_sum");
 
 	if ((energy && !energy->rows) ||
 	    (health && !health->rows && out->count == 1 + (energy != NULL)))
 		gt_cmdline_complain("there are no readings of power and clocks: gputrace run "
 				    "--nvml records them");
+	if (os_calls && !os_calls->rows && out->count == 1)
+		gt_cmdline_complain("there are no calls of the operating system: gputrace run "
+				    "--osrt records them");
 	if (by && !strcmp(by, "line") && gt_cmdline_print(args).format == GT_FORMAT_TABLE &&
 	    lacks_lines(&out->tables[out->count - 1 - (gt_cmdline_get(args, "histogram") != NULL) -
 				     (energy != NULL)]))
