@@ -18,6 +18,7 @@
 #include "core/guest/memory.h"
 #include "core/guest/seccomp.h"
 #include "core/guest/sys.h"
+#include "core/guest/uncancelled.h"
 #include "core/thread.h"
 
 enum osrt_state { FREE, TAKEN, REPORTED };
@@ -91,7 +92,7 @@ static bool is_ours(const struct osrt_frame *frame)
 {
 	return (frame->return_address >= (uintptr_t)__ehdr_start &&
 		frame->return_address < (uintptr_t)_etext) ||
-	       gt_seccomp_is_watching(); /* a thread of ours, in another library */
+	       gt_own_works || gt_seccomp_is_watching(); /* of ours, in another library */
 }
 
 /* vfork's child has the parent's memory, and is not the parent. */

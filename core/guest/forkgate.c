@@ -12,9 +12,12 @@
 
 #include "core/guest/clock.h"
 #include "core/guest/futex.h"
+#include "core/guest/uncancelled.h"
 
 #define WAIT_MAX_NS 200000000u
 #define WAIT_NS     50000u
+
+__thread uint32_t gt_own_works;
 
 static _Atomic uint32_t forks;     /* running now */
 static _Atomic uint32_t in_loader; /* threads in the loader */
@@ -60,8 +63,10 @@ bool gt_forkgate_trylock(void)
 {
 	register_handlers();
 	atomic_fetch_add(&in_loader, 1);
+	gt_own_works++;
 	if (atomic_load(&forks) == 0)
 		return true;
+	gt_own_works--;
 	atomic_fetch_sub(&in_loader, 1);
 	return false;
 }
@@ -80,12 +85,14 @@ void gt_forkgate_lock(void)
 		return;
 	wait_for_zero(&forks);
 	atomic_fetch_add(&in_loader, 1);
+	gt_own_works++;
 }
 
 void gt_forkgate_unlock(void)
 {
 	uint32_t seen = atomic_load(&in_loader);
 
+	gt_own_works--;
 	/* 0: this is the child of a fork that gave up waiting */
 	while (seen && !atomic_compare_exchange_weak(&in_loader, &seen, seen - 1))
 		continue;

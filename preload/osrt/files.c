@@ -23,6 +23,10 @@
 #define PARTS_AT(name, id)                                                                         \
 	OS_CALL(ssize_t, name, id, (int fd, const struct iovec *parts, int count, off_t at),       \
 		(fd, parts, count, at), fd, os_absent())
+#define PARTS_HOW(name, id)                                                                        \
+	OS_CALL(ssize_t, name, id,                                                                 \
+		(int fd, const struct iovec *parts, int count, off_t at, int how),                 \
+		(fd, parts, count, at, how), fd, os_absent())
 #define MESSAGE(name, id)                                                                          \
 	OS_CALL(ssize_t, name, id, (int fd, void *message, int flags), (fd, message, flags), fd,   \
 		os_absent())
@@ -40,6 +44,10 @@ PARTS_AT(preadv, PREADV)
 PARTS_AT(preadv64, PREADV)
 PARTS_AT(pwritev, PWRITEV)
 PARTS_AT(pwritev64, PWRITEV)
+PARTS_HOW(preadv2, PREADV2)
+PARTS_HOW(preadv64v2, PREADV2)
+PARTS_HOW(pwritev2, PWRITEV2)
+PARTS_HOW(pwritev64v2, PWRITEV2)
 MESSAGE(recvmsg, RECVMSG)
 MESSAGE(sendmsg, SENDMSG)
 ONE(close, CLOSE)
@@ -61,6 +69,17 @@ OS_CALL(ssize_t, sendfile, SENDFILE, (int to, int from, off_t *at, size_t size),
 	(to, from, at, size), from, os_absent())
 OS_CALL(ssize_t, sendfile64, SENDFILE, (int to, int from, off_t *at, size_t size),
 	(to, from, at, size), from, os_absent())
+OS_CALL(int, recvmmsg, RECVMMSG,
+	(int fd, void *messages, unsigned int count, int flags, void *timeout),
+	(fd, messages, count, flags, timeout), fd, os_absent())
+OS_CALL(int, sendmmsg, SENDMMSG, (int fd, void *messages, unsigned int count, int flags),
+	(fd, messages, count, flags), fd, os_absent())
+OS_CALL(ssize_t, copy_file_range, COPY_FILE_RANGE,
+	(int from, off64_t *from_at, int to, off64_t *to_at, size_t size, unsigned int flags),
+	(from, from_at, to, to_at, size, flags), from, os_absent())
+OS_CALL(ssize_t, splice, SPLICE,
+	(int from, off64_t *from_at, int to, off64_t *to_at, size_t size, unsigned int flags),
+	(from, from_at, to, to_at, size, flags), from, os_absent())
 OS_CALL(int, accept, ACCEPT, (int fd, void *from, socklen_t *length), (fd, from, length), fd,
 	os_absent())
 OS_CALL(int, accept4, ACCEPT4, (int fd, void *from, socklen_t *length, int flags),
@@ -71,6 +90,10 @@ OS_CALL(int, epoll_wait, EPOLL_WAIT, (int fd, struct epoll_event *events, int mo
 	(fd, events, most, timeout), fd, os_absent())
 OS_CALL(int, epoll_pwait, EPOLL_PWAIT,
 	(int fd, struct epoll_event *events, int most, int timeout, const void *mask),
+	(fd, events, most, timeout, mask), fd, os_absent())
+
+OS_CALL(int, epoll_pwait2, EPOLL_PWAIT2,
+	(int fd, struct epoll_event *events, int most, const void *timeout, const void *mask),
 	(fd, events, most, timeout, mask), fd, os_absent())
 
 /* What _FORTIFY_SOURCE calls instead: with the size of the buffer. */
@@ -133,6 +156,8 @@ OPEN(open64, OPEN, NOTHING, NOTHING, NOTHING)
 OPEN(openat, OPENAT, FOLDER_PARAM, FOLDER_TYPE, FOLDER)
 OPEN(openat64, OPENAT, FOLDER_PARAM, FOLDER_TYPE, FOLDER)
 
+OS_CALL(int, creat, OPEN, (const char *path, mode_t mode), (path, mode), (int)result, os_absent())
+OS_CALL(int, creat64, OPEN, (const char *path, mode_t mode), (path, mode), (int)result, os_absent())
 OS_CALL(int, __open_2, OPEN, (const char *path, int flags), (path, flags), (int)result, os_absent())
 OS_CALL(int, __open64_2, OPEN, (const char *path, int flags), (path, flags), (int)result,
 	os_absent())

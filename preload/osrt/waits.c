@@ -48,6 +48,8 @@ WAIT_FOR(int, pause, PAUSE, (void), ())
 LOCK(pthread_mutex_lock, MUTEX_LOCK, (pthread_mutex_t * lock), (lock))
 LOCK(pthread_mutex_timedlock, MUTEX_TIMEDLOCK, (pthread_mutex_t * lock, const timespec *until),
      (lock, until))
+LOCK(pthread_mutex_clocklock, MUTEX_CLOCKLOCK,
+     (pthread_mutex_t * lock, clockid_t clock, const timespec *until), (lock, clock, until))
 LOCK(pthread_cond_wait, COND_WAIT, (pthread_cond_t * cond, pthread_mutex_t *lock), (cond, lock))
 LOCK(pthread_cond_timedwait, COND_TIMEDWAIT,
      (pthread_cond_t * cond, pthread_mutex_t *lock, const timespec *until), (cond, lock, until))
@@ -56,15 +58,38 @@ LOCK(pthread_cond_clockwait, COND_CLOCKWAIT,
      (cond, lock, clock, until))
 LOCK(pthread_rwlock_rdlock, RWLOCK_RDLOCK, (pthread_rwlock_t * lock), (lock))
 LOCK(pthread_rwlock_wrlock, RWLOCK_WRLOCK, (pthread_rwlock_t * lock), (lock))
+LOCK(pthread_rwlock_timedrdlock, RWLOCK_TIMEDRDLOCK,
+     (pthread_rwlock_t * lock, const timespec *until), (lock, until))
+LOCK(pthread_rwlock_timedwrlock, RWLOCK_TIMEDWRLOCK,
+     (pthread_rwlock_t * lock, const timespec *until), (lock, until))
+LOCK(pthread_rwlock_clockrdlock, RWLOCK_CLOCKRDLOCK,
+     (pthread_rwlock_t * lock, clockid_t clock, const timespec *until), (lock, clock, until))
+LOCK(pthread_rwlock_clockwrlock, RWLOCK_CLOCKWRLOCK,
+     (pthread_rwlock_t * lock, clockid_t clock, const timespec *until), (lock, clock, until))
 LOCK(pthread_barrier_wait, BARRIER_WAIT, (pthread_barrier_t * barrier), (barrier))
 LOCK(pthread_join, JOIN, (pthread_t thread, void **result_of), (thread, result_of))
+LOCK(pthread_timedjoin_np, TIMEDJOIN, (pthread_t thread, void **result_of, const timespec *until),
+     (thread, result_of, until))
+LOCK(pthread_clockjoin_np, CLOCKJOIN,
+     (pthread_t thread, void **result_of, clockid_t clock, const timespec *until),
+     (thread, result_of, clock, until))
 WAIT_FOR(int, sem_wait, SEM_WAIT, (sem_t * semaphore), (semaphore))
 WAIT_FOR(int, sem_timedwait, SEM_TIMEDWAIT, (sem_t * semaphore, const timespec *until),
 	 (semaphore, until))
+
+WAIT_FOR(int, sem_clockwait, SEM_CLOCKWAIT,
+	 (sem_t * semaphore, clockid_t clock, const timespec *until), (semaphore, clock, until))
+
+WAIT_FOR(int, sigsuspend, SIGSUSPEND, (const sigset_t *mask), (mask))
+LOCK(sigwait, SIGWAIT, (const sigset_t *set, int *number), (set, number))
+WAIT_FOR(int, sigwaitinfo, SIGWAITINFO, (const sigset_t *set, siginfo_t *info), (set, info))
+WAIT_FOR(int, sigtimedwait, SIGTIMEDWAIT,
+	 (const sigset_t *set, siginfo_t *info, const timespec *timeout), (set, info, timeout))
 
 WAIT_FOR(pid_t, wait, WAIT, (int *status), (status))
 WAIT_FOR(pid_t, waitpid, WAITPID, (pid_t pid, int *status, int options), (pid, status, options))
 WAIT_FOR(int, waitid, WAITID, (idtype_t type, id_t id, siginfo_t *info, int options),
 	 (type, id, info, options))
+WAIT_FOR(pid_t, wait3, WAIT3, (int *status, int options, void *usage), (status, options, usage))
 WAIT_FOR(pid_t, wait4, WAIT4, (pid_t pid, int *status, int options, void *usage),
 	 (pid, status, options, usage))

@@ -4,6 +4,7 @@
  * saw, which must be the same with and without the tracer.
  *
  *   target_os_calls waits FILE   each call once, from blocked_in()
+ *   target_os_calls more FILE    the rarer ones, until a time is up or another thread acts
  *   target_os_calls signals      a handler that reads and writes, EINTR, errno
  *   target_os_calls children     fork, vfork, and a thread that is cancelled in read()
  *   target_os_calls cost [N]     ns of a write of nothing, of the fastest of some rounds
@@ -25,6 +26,7 @@
 #include <sys/select.h>
 #include <sys/socket.h>
 #include <sys/time.h>
+#include <sys/uio.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -225,6 +227,160 @@ static void wait_in_all(const char *path)
 	rest(100); /* descriptors are looked up later */
 }
 
+/* ---- more ---- */
+
+static pthread_rwlock_t rwlock = PTHREAD_RWLOCK_INITIALIZER;
+static pthread_t main_thread;
+static sem_t held, released;
+
+static void *hold_locks(void *unused)
+{
+	pthread_mutex_lock(&mutex);
+	pthread_rwlock_wrlock(&rwlock);
+	sem_post(&held);
+	sem_wait(&released);
+	pthread_rwlock_unlock(&rwlock);
+	pthread_mutex_unlock(&mutex);
+	return unused;
+}
+
+static struct timespec soon(clockid_t clock)
+{
+	struct timespec now;
+
+	clock_gettime(clock, &now);
+	now.tv_nsec += MS * 1000000L;
+	now.tv_sec += now.tv_nsec / 1000000000L;
+	now.tv_nsec %= 1000000000L;
+	return now;
+}
+
+#define TIMED(name, ...)                                                                           \
+	do {                                                                                       \
+		struct timespec wall = soon(CLOCK_REALTIME), steady = soon(CLOCK_MONOTONIC);       \
+                                                                                                   \
+		(void)wall, (void)steady;                                                          \
+		say(#name, name(__VA_ARGS__));                                                     \
+		work();                                                                            \
+	} while (0)
+
+static void wait_for_locks(void)
+{
+	pthread_t thread;
+
+	sem_init(&held, 0, 0);
+	sem_init(&released, 0, 0);
+	pthread_create(&thread, NULL, hold_locks, NULL);
+	sem_wait(&held);
+	TIMED(pthread_mutex_timedlock, &mutex, &wall);
+	TIMED(pthread_mutex_clocklock, &mutex, CLOCK_MONOTONIC, &steady);
+	TIMED(pthread_rwlock_timedrdlock, &rwlock, &wall);
+	TIMED(pthread_rwlock_timedwrlock, &rwlock, &wall);
+	TIMED(pthread_rwlock_clockrdlock, &rwlock, CLOCK_MONOTONIC, &steady);
+	TIMED(pthread_rwlock_clockwrlock, &rwlock, CLOCK_MONOTONIC, &steady);
+	TIMED(pthread_timedjoin_np, thread, NULL, &wall);
+	TIMED(pthread_clockjoin_np, thread, NULL, CLOCK_MONOTONIC, &steady);
+	TIMED(sem_timedwait, &held, &wall);
+	TIMED(sem_clockwait, &held, CLOCK_MONOTONIC, &steady);
+	sem_post(&released);
+	pthread_join(thread, NULL);
+}
+
+static void ignore(int number)
+{
+	(void)number;
+}
+
+/* MS later: a signal for the main thread alone, or data. */
+static void *act(void *what)
+{
+	struct iovec part = {(void *)"hello", 5};
+	struct mmsghdr message = {.msg_hdr = {.msg_iov = &part, .msg_iovlen = 1}};
+
+	rest(MS);
+	if (!strcmp(what, "signal"))
+		pthread_kill(main_thread, SIGUSR1);
+	else if (!strcmp(what, "pipe"))
+		return pwritev2(pipe_ends[1], &part, 1, -1, 0) == 5 ? NULL : what;
+	else if (!strcmp(what, "socket"))
+		return sendmmsg(socket_ends[1], &message, 1, 0) == 1 ? NULL : what;
+	return NULL;
+}
+
+#define UNTIL(other, name, ...)                                                                    \
+	do {                                                                                       \
+		pthread_t thread;                                                                  \
+                                                                                                   \
+		pthread_create(&thread, NULL, act, (void *)(other));                               \
+		say(#name, name(__VA_ARGS__));                                                     \
+		pthread_join(thread, NULL);                                                        \
+		work();                                                                            \
+	} while (0)
+
+static void wait_for_signals(void)
+{
+	struct sigaction action = {.sa_handler = ignore};
+	struct timespec time = {0, MS * 1000000L};
+	sigset_t mine, old;
+	int number;
+
+	main_thread = pthread_self();
+	sigaction(SIGUSR1, &action, NULL);
+	sigemptyset(&mine);
+	sigaddset(&mine, SIGUSR1);
+	pthread_sigmask(SIG_BLOCK, &mine, &old);
+	UNTIL("signal", sigwait, &mine, &number);
+	UNTIL("signal", sigwaitinfo, &mine, NULL);
+	UNTIL("nothing", sigtimedwait, &mine, NULL, &time);
+	UNTIL("signal", sigsuspend, &old);
+	pthread_sigmask(SIG_SETMASK, &old, NULL);
+}
+
+static void wait_for_data(const char *path)
+{
+	char data[16];
+	struct iovec part = {data, sizeof(data)};
+	struct mmsghdr message = {.msg_hdr = {.msg_iov = &part, .msg_iovlen = 1}};
+	struct timespec time = {0, MS * 1000000L};
+	int set = epoll_create1(0), null = open("/dev/null", O_WRONLY), copy, file;
+	struct epoll_event got;
+	pid_t pid;
+
+	UNTIL("pipe", preadv2, pipe_ends[0], &part, 1, -1, 0);
+	UNTIL("pipe", splice, pipe_ends[0], NULL, null, NULL, 5, 0);
+	UNTIL("socket", recvmmsg, socket_ends[0], &message, 1, 0, NULL);
+	UNTIL("nothing", epoll_pwait2, set, &got, 1, &time, NULL);
+	pid = fork();
+	if (!pid) {
+		rest(MS);
+		_exit(3);
+	}
+	say("wait3", wait3(NULL, 0, NULL) == pid);
+	file = creat(path, 0600);
+	close(file);
+	file = open(path, O_RDWR);
+	say("ftruncate", ftruncate(file, 8 << 20));
+	copy = open(path, O_RDWR);
+	say("copy_file_range", copy_file_range(file, NULL, copy, &(off64_t){9 << 20}, 1 << 20, 0));
+	rest(100); /* it is looked up while it is open */
+	close(copy);
+	close(file);
+	close(set);
+	close(null);
+}
+
+static void wait_in_more(const char *path)
+{
+	if (pipe(pipe_ends) || socketpair(AF_UNIX, SOCK_STREAM, 0, socket_ends))
+		exit(2);
+	work();
+	wait_for_locks();
+	wait_for_signals();
+	wait_for_data(path);
+	work();
+	rest(100);
+}
+
 /* ---- signals ---- */
 
 static volatile sig_atomic_t handled;
@@ -398,6 +554,8 @@ int main(int argc, char **argv)
 	start_cuda();
 	if (!strcmp(what, "waits") && argc > 2)
 		wait_in_all(argv[2]);
+	else if (!strcmp(what, "more") && argc > 2)
+		wait_in_more(argv[2]);
 	else if (!strcmp(what, "signals"))
 		interrupt_all();
 	else if (!strcmp(what, "children"))

@@ -32,6 +32,16 @@ ONCE = {"read": {"bytes": 5, "descriptor kind": "pipe"},
         "pthread_cond_wait": {"result": 0},
         "pthread_cond_timedwait": {"result": 110, "errno": 110},
         "epoll_wait": {"result": 0, "descriptor kind": "epoll"}}
+TIMED_OUT = {"result": 110, "errno": 110}
+MORE = {**dict.fromkeys(("pthread_mutex_timedlock", "pthread_mutex_clocklock", "pthread_rwlock_timedrdlock",
+                         "pthread_rwlock_timedwrlock", "pthread_rwlock_clockrdlock", "pthread_rwlock_clockwrlock",
+                         "pthread_timedjoin_np", "pthread_clockjoin_np"), TIMED_OUT),
+        **dict.fromkeys(("sem_timedwait", "sem_clockwait"), {"result": -1, "errno": 110}),
+        "sigwait": {"result": 0}, "sigwaitinfo": {"result": 10}, "sigtimedwait": {"result": -1, "errno": 11},
+        "sigsuspend": {"result": -1, "errno": 4},
+        "preadv2": {"bytes": 5, "descriptor kind": "pipe"}, "splice": {"bytes": 5, "descriptor kind": "pipe"},
+        "recvmmsg": {"result": 1, "descriptor kind": "socket"}, "epoll_pwait2": {"result": 0, "descriptor kind": "epoll"},
+        "wait3": {}}
 OUTSIDE = {"epoll_wait": "wait_for_events"}
 
 
@@ -97,6 +107,23 @@ class OsCalls(unittest.TestCase):
         self.assertEqual(len(self.calls(trace, "waitpid")), 1)
         # the threads that never call CUDA wait, too
         self.assertGreater(len({e["tid"] for e in self.calls(trace, "nanosleep")}), 5)
+
+    def test_more(self):
+        trace = self.trace("more", self.folder + "/shard-8", options=["--osrt=5ms"])
+        main = trace.calls[0]["tid"]
+        for name, expected in MORE.items():
+            with self.subTest(name):
+                call, = [e for e in self.calls(trace, name) if e["tid"] == main]
+                self.assertGreaterEqual(trace.duration(call), 0.9 * WAIT)
+                self.assertEqual({key: call["args"].get(key) for key in expected}, expected)
+
+    def test_more_that_is_quick(self):
+        trace = self.trace("more", self.folder + "/shard-8", options=["--osrt=1ns"])
+        for name, expected in (("pwritev2", {"bytes": 5}), ("sendmmsg", {"result": 1}), ("copy_file_range", {"bytes": 1 << 20})):
+            self.assertTrue(self.calls(trace, name), name)
+            for call in self.calls(trace, name):
+                self.assertEqual({key: call["args"].get(key) for key in expected}, expected, name)
+        self.assertGreaterEqual(len(self.calls(trace, "open")), 4)  # creat, too
 
     def test_files(self):
         trace = self.trace("waits", self.folder + "/shard-7", options=["--osrt=20us"])
@@ -171,6 +198,14 @@ class OsCalls(unittest.TestCase):
                 shutil.rmtree(self.folder + "/out", ignore_errors=True)
                 self.assertTrue(self.calls(self.trace(*words, options=["--osrt=1ns"])))
 
+    def test_not_ours(self):
+        """What the tracer and libunwind call on the program's threads is not the program's."""
+        trace = self.trace("waits", self.folder + "/shard-7", options=["--osrt=1ns"])
+        stacks = {e["args"]["stack"]: e["args"]["frames"] for e in trace.slices if "frames" in e.get("args", {})}
+        told = [stacks[e["args"]["stack"]] for e in self.calls(trace) if "stack" in e["args"]]
+        self.assertGreater(len(told), 50)
+        self.assertEqual([frames for frames in told if "unwind" in frames[0] or "libgputrace" in frames[0]], [])
+
     def test_off(self):
         """Without the option there is nothing of it."""
         self.run_program("waits", self.folder + "/shard-7", options=[])
@@ -181,7 +216,7 @@ class OsCalls(unittest.TestCase):
         names = {line.split()[-1].split("@")[0] for line in exported.splitlines()}
         with open(os.path.join(SOURCE, "preload", "osrt", "functions.def"), encoding="utf-8") as file:
             ours = {line[12:-2] for line in file if line.startswith("OS_FUNCTION(")}
-        self.assertGreater(len(ours), 60)
+        self.assertGreater(len(ours), 90)
         self.assertFalse(names & ours)
 
 
