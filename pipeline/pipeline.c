@@ -143,6 +143,7 @@ static void make_calls(struct gt_pipeline *p)
 	calls->stacks = &p->stacks;
 	calls->join = &p->join;
 	calls->holdings = &p->holdings;
+	calls->spooling = &p->spooling;
 	p->holdings = (struct gt_holdings){
 		.config = &p->config,
 		.clock = &p->clock,

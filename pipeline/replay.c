@@ -316,6 +316,14 @@ static uint64_t larger(uint64_t a, uint64_t b)
 	return a > b ? a : b;
 }
 
+/* Slots are not in the spool: what was in one is lost, as what found none. */
+static uint64_t lost_os_calls(const struct gt_os_tally *tally)
+{
+	uint64_t taken = atomic_load(&tally->taken), settled = atomic_load(&tally->settled);
+
+	return taken > settled ? taken - settled : 0;
+}
+
 /* What only the process could count stays as it counted it. Whoever joins the two files counts what
  * is in them. */
 static void close_ledger(struct recovery *r)
@@ -350,6 +358,8 @@ static void close_ledger(struct recovery *r)
 	count[GT_LEDGER_RANGES_LOST] =
 		larger(count[GT_LEDGER_RANGES_LOST], counters[GT_THREAD_RANGES_LOST]) +
 		r->records.ranges_lost + r->spooled->open_ranges;
+	count[GT_LEDGER_OS_CALLS_LOST] =
+		larger(count[GT_LEDGER_OS_CALLS_LOST], lost_os_calls(&r->spooled->os_calls));
 	count[GT_LEDGER_BUFFERS_UNREAD] = 0; /* they were read here */
 	gt_replay_kept_count(&r->kept, ledger);
 	leave_to_closed_files(r, count);

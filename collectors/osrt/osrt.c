@@ -31,6 +31,9 @@ static struct {
 	struct gt_osrt_slot *slots;
 	_Atomic int state[GT_OSRT_SLOTS]; /* enum osrt_state */
 	_Atomic uint64_t lost;
+	struct gt_os_tally *tally; /* NULL: nobody listens */
+	struct gt_os_tally own;    /* without a spool */
+	uint64_t freed;            /* since the start */
 	_Atomic bool active;
 	bool stacks;
 	long pid;
@@ -105,6 +108,7 @@ static void put(const struct gt_os_call *call)
 	if (!atomic_load_explicit(&osrt.active, memory_order_relaxed) || !gt_forkguard_holds() ||
 	    is_ours(frame) || syscall(SYS_getpid) != osrt.pid)
 		goto out;
+	atomic_fetch_add_explicit(&osrt.tally->taken, 1, memory_order_relaxed);
 	slot = take_slot();
 	if (!slot)
 		goto out;
@@ -119,7 +123,7 @@ out:
 	errno = saved;
 }
 
-int gt_osrt_listen(uint64_t threshold, bool stacks)
+int gt_osrt_listen(uint64_t threshold, bool stacks, struct gt_os_tally *tally)
 {
 	_Atomic(const struct gt_os_sink *) *variable =
 		(void *)gt_elf_find_loaded(GT_OS_LIBRARY, GT_OS_VARIABLE, NULL);
@@ -133,6 +137,8 @@ int gt_osrt_listen(uint64_t threshold, bool stacks)
 	for (uint32_t i = 0; i < GT_OSRT_SLOTS; i++)
 		atomic_store(&osrt.state[i], FREE);
 	atomic_store(&osrt.lost, 0);
+	osrt.tally = tally ? tally : &osrt.own;
+	osrt.freed = 0;
 	osrt.stacks = stacks;
 	osrt.pid = getpid();
 	osrt.sink = (struct gt_os_sink){.threshold = threshold, .put = put};
@@ -159,7 +165,14 @@ struct gt_osrt_slot *gt_osrt_next(uint32_t *cursor)
 
 void gt_osrt_free(struct gt_osrt_slot *slot)
 {
+	osrt.freed++;
 	atomic_store_explicit(&osrt.state[slot - osrt.slots], FREE, memory_order_release);
+}
+
+void gt_osrt_settle(void)
+{
+	if (osrt.tally)
+		atomic_store_explicit(&osrt.tally->settled, osrt.freed, memory_order_relaxed);
 }
 
 uint64_t gt_osrt_lost(void)

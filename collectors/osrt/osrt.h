@@ -27,8 +27,9 @@ struct gt_osrt_slot {
 };
 
 /* Has libgputrace-osrt.so report calls of @threshold ns or more from now on; in a forked child
- * again. @stacks: copy them. -ENOENT: it is not loaded; -ENOMEM. */
-int gt_osrt_listen(uint64_t threshold, bool stacks);
+ * again. @stacks: copy them. @tally: in the spool, zeroed, lasts; NULL: there is none. -ENOENT: it
+ * is not loaded; -ENOMEM. */
+int gt_osrt_listen(uint64_t threshold, bool stacks, struct gt_os_tally *tally);
 
 /* Whether calls are taken. Any thread. */
 void gt_osrt_set_active(bool active);
@@ -37,6 +38,9 @@ void gt_osrt_set_active(bool active);
  * the caller's until gt_osrt_free. Drain thread. */
 struct gt_osrt_slot *gt_osrt_next(uint32_t *cursor);
 void gt_osrt_free(struct gt_osrt_slot *slot);
+
+/* What was made of the calls that are free is in the file. Drain thread. */
+void gt_osrt_settle(void);
 
 /* Calls that found no free slot. Any thread. */
 uint64_t gt_osrt_lost(void);

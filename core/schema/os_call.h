@@ -6,6 +6,7 @@
 #ifndef GT_CORE_SCHEMA_OS_CALL_H
 #define GT_CORE_SCHEMA_OS_CALL_H
 
+#include <stdatomic.h>
 #include <stdint.h>
 
 /* soname of the one, and its variable that the other sets: _Atomic(const struct gt_os_sink *), NULL
@@ -37,6 +38,13 @@ struct gt_os_call {
 struct gt_os_sink {
 	uint64_t threshold;
 	void (*put)(const struct gt_os_call *call);
+};
+
+/* What recovery must know of calls that are on their way from the thread to the file when the
+ * process is killed: it loses @taken less @settled. */
+struct gt_os_tally {
+	_Atomic uint64_t taken;   /* that were reported and are to be recorded */
+	_Atomic uint64_t settled; /* of these, those that are in the file, or left out */
 };
 
 /* Kind of a descriptor. The numbers are in .pftrace files. */

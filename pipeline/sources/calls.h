@@ -20,6 +20,7 @@ struct gt_holdings;
 struct gt_intern;
 struct gt_call_join;
 struct gt_ledger;
+struct gt_spooling;
 struct gt_stack_lane;
 struct gt_string;
 struct gt_thread_names;
@@ -36,7 +37,8 @@ struct gt_calls {
 	struct gt_call_join *join;
 	struct gt_holdings *holdings;
 	const struct gt_string *names[GT_API_DOMAIN_COUNT_][GT_CUDA_SET_BITS]; /* by cbid */
-	struct gt_stack_lane *lane; /* NULL: not wanted */
+	struct gt_stack_lane *lane;         /* NULL: not wanted */
+	const struct gt_spooling *spooling; /* has the tally of the calls of --osrt */
 };
 
 /* One finished call; recovery reads rings by itself. */

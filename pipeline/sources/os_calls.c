@@ -22,6 +22,7 @@
 #include "pipeline/sources/collector.h"
 #include "pipeline/sources/stacks.h"
 #include "pipeline/sources/thread_names.h"
+#include "pipeline/spool/spooled.h"
 
 static bool listens;
 
@@ -141,10 +142,13 @@ static int start(void *part)
 {
 	const struct gt_calls *calls = part;
 	uint64_t threshold = (uint64_t)gt_config_number(calls->stacks->config, GT_CONFIG_OSRT);
+	struct gt_os_tally *tally = NULL;
 
 	if (!threshold)
 		return 0;
-	listens = gt_osrt_listen(threshold, calls->stacks->captured_frames != 0) == 0;
+	if (calls->spooling && calls->spooling->spooled)
+		tally = &calls->spooling->spooled->os_calls;
+	listens = gt_osrt_listen(threshold, calls->stacks->captured_frames != 0, tally) == 0;
 	if (!listens)
 		gt_log_say("--osrt needs gputrace run, which preloads its library: calls of the "
 			   "operating system are not recorded");

@@ -7,6 +7,7 @@
 #include <stdbool.h>
 
 #include "collectors/cupti/buffers.h"
+#include "collectors/osrt/osrt.h"
 #include "core/guest/clock.h"
 #include "core/thread.h"
 #include "pipeline/join/join.h"
@@ -50,8 +51,10 @@ void gt_release_rings(const struct gt_release *release)
 	if (spooled)
 		spooled->open_ranges = keep ? 0 : forgotten_ranges(release);
 	gt_spooling_lost(release->spooling, gt_output_lost(output));
-	if (!keep)
+	if (!keep) {
 		gt_spooling_rings(release->spooling);
+		gt_osrt_settle();
+	}
 	for (struct gt_thread *t = gt_threads_first(); t; t = t->next)
 		if (!keep || gt_ring_is_pressed(&t->ring))
 			gt_ring_release(&t->ring);
@@ -70,6 +73,7 @@ void gt_release_all(const struct gt_release *release)
 	if (!release->spooling->spooled)
 		return;
 	gt_spooling_rings(release->spooling);
+	gt_osrt_settle();
 	gt_release_note_read(release->spooling, release->join);
 	for (struct gt_thread *t = gt_threads_first(); t; t = t->next)
 		gt_ring_release(&t->ring);

@@ -20,6 +20,7 @@
 #include "core/losses.h"
 #include "core/schema/ledger.h"
 #include "core/schema/metadata.h"
+#include "core/schema/os_call.h"
 
 struct gt_recorder_store;
 
@@ -60,6 +61,7 @@ struct gt_spooled {
 	struct gt_translate_notes notes;
 	struct gt_kernel_names kernels;
 	const struct gt_recorder_store *recorder; /* NULL: there is none */
+	struct gt_os_tally os_calls;
 	_Atomic uint64_t range_ended; /* MONOTONIC ns, of --capture-range; 0: it has not */
 };
 
