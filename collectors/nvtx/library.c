@@ -8,6 +8,7 @@
 
 #include "collectors/nvtx/internal.h"
 #include "core/elf/elf_lookup.h"
+#include "core/guest/log.h"
 #include "core/schema/library_sink.h"
 
 #define STACK "gputrace libraries"
@@ -30,13 +31,18 @@ static void end(int result)
 	gt_nvtx_pop(&call);
 }
 
-bool gt_libraries_listen(void)
+static void missing(const char *symbol, const char *library)
 {
-	static const struct gt_library_sink sink = {begin, end};
+	gt_log_say("the %s of this process has no %s: calls of it are refused", library, symbol);
+}
+
+bool gt_libraries_listen(const char *interposer)
+{
+	static const struct gt_library_sink sink = {begin, end, missing};
 	struct gt_nvtx_key key = {
 		.kind = GT_NVTX_DOMAIN, .text = STACK, .length = sizeof(STACK) - 1};
 	_Atomic(const struct gt_library_sink *) *variable =
-		(void *)gt_elf_find_loaded(GT_LIBRARY_LIBRARY, GT_LIBRARY_VARIABLE, NULL);
+		(void *)gt_elf_find_loaded(interposer, GT_LIBRARY_VARIABLE, NULL);
 
 	if (!variable || gt_nvtx_prepare())
 		return false;

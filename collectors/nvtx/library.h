@@ -9,9 +9,9 @@
 #include "collectors/nvtx/record.h"
 #include "core/schema/library_call.h"
 
-/* Has libgputrace-libraries.so tell its calls from now on. False: it is not loaded, or there is no
- * memory. */
-bool gt_libraries_listen(void);
+/* Has @interposer (GT_LIBRARY_LIBRARY, GT_LIBRARY_CUBLAS) tell its calls from now on. False: it is
+ * not loaded, or there is no memory. */
+bool gt_libraries_listen(const char *interposer);
 
 /* The call of a record, NULL: it has none, or is not whole. */
 static inline const struct gt_library_call *gt_nvtx_library(const struct gt_nvtx_record *record)

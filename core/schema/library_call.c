@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "core/guest/text.h"
+#include "core/schema/math_args.h"
 
 #define HEX_DIGITS 16
 
@@ -52,6 +53,23 @@ static const char *const names[GT_LIBRARY_ARG_COUNT_] = {
 	[GT_LIBRARY_SEQUENCE] = "Seq",
 	[GT_LIBRARY_OPERATIONS] = "fused operations",
 	[GT_LIBRARY_RESULT] = "result",
+	[GT_LIBRARY_LIBRARY] = "library",
+	[GT_LIBRARY_CALL] = "library call",
+	[GT_LIBRARY_M] = "m",
+	[GT_LIBRARY_N] = "n",
+	[GT_LIBRARY_K] = "k",
+	[GT_LIBRARY_BATCH] = "batch count",
+	[GT_LIBRARY_TRANSA] = "transa",
+	[GT_LIBRARY_TRANSB] = "transb",
+	[GT_LIBRARY_SIDE] = "side",
+	[GT_LIBRARY_A] = "A type",
+	[GT_LIBRARY_B] = "B type",
+	[GT_LIBRARY_C] = "C type",
+	[GT_LIBRARY_COMPUTE] = "compute type",
+	[GT_LIBRARY_ALGORITHM] = "algorithm",
+	[GT_LIBRARY_FLOPS] = "FLOPs",
+	[GT_LIBRARY_OPERANDS] = "operand bytes",
+	[GT_LIBRARY_NUMBER] = "call number",
 };
 
 const char *gt_library_arg_name(enum gt_library_arg arg)
@@ -86,6 +104,35 @@ enum gt_nccl_function gt_library_find_function(const char *name, size_t length)
 	return GT_NCCL_NONE;
 }
 
+const char *gt_library_name(const struct gt_library_call *call)
+{
+	return call->is_math ? gt_math_function(call->math.function)
+			     : gt_library_function(call->function);
+}
+
+/* What had been taken in was of no such call. */
+static void become_math(struct gt_library_call *call)
+{
+	if (!call->is_math)
+		*call = (struct gt_library_call){.is_math = true, .result = call->result};
+}
+
+void gt_library_set_name(struct gt_library_call *call, const char *name, size_t length)
+{
+	enum gt_math_function math = gt_math_find_function(name, length);
+
+	call->function = (uint8_t)gt_library_find_function(name, length);
+	if (!math)
+		return;
+	become_math(call);
+	call->math.function = (uint16_t)math;
+}
+
+bool gt_library_launches(const struct gt_library_call *call)
+{
+	return call->operations || call->is_math;
+}
+
 static const char *collective_of(const struct gt_library_call *call)
 {
 	const char *name = call->operations && call->function < COUNT(functions)
@@ -111,7 +158,8 @@ uint64_t gt_library_bytes(const struct gt_library_call *call)
 {
 	uint64_t most = call->in > call->out ? call->in : call->out, bytes;
 
-	if (!type_of(call) || __builtin_mul_overflow(most, types[call->dtype - 1].bytes, &bytes))
+	if (call->is_math || !type_of(call) ||
+	    __builtin_mul_overflow(most, types[call->dtype - 1].bytes, &bytes))
 		return 0;
 	return bytes;
 }
@@ -190,23 +238,31 @@ static void put_message(struct put *put, const struct gt_library_call *call, boo
 	put_text(put, GT_LIBRARY_REDUCTION, reduction_of(call));
 }
 
+static void put_collective(struct put *put, const struct gt_library_call *call, bool of_kernel)
+{
+	put_message(put, call, of_kernel);
+	if (call->ranks)
+		put_number(put, GT_LIBRARY_RANKS, call->ranks);
+	put_communicator(put, call->communicator);
+	if (call->rank)
+		put_number(put, GT_LIBRARY_RANK, call->rank - 1u);
+	if (call->peer)
+		put_number(put, peer_of(call), call->peer - 1u);
+	if (call->sequence)
+		put_number(put, GT_LIBRARY_SEQUENCE, call->sequence);
+	if (call->operations > 1)
+		put_number(put, GT_LIBRARY_OPERATIONS, call->operations);
+}
+
 size_t gt_library_values(const struct gt_library_call *call, bool of_kernel,
 			 struct gt_library_value *ret_values)
 {
 	struct put put = {.values = ret_values};
 
-	put_message(&put, call, of_kernel);
-	if (call->ranks)
-		put_number(&put, GT_LIBRARY_RANKS, call->ranks);
-	put_communicator(&put, call->communicator);
-	if (call->rank)
-		put_number(&put, GT_LIBRARY_RANK, call->rank - 1u);
-	if (call->peer)
-		put_number(&put, peer_of(call), call->peer - 1u);
-	if (call->sequence)
-		put_number(&put, GT_LIBRARY_SEQUENCE, call->sequence);
-	if (call->operations > 1)
-		put_number(&put, GT_LIBRARY_OPERATIONS, call->operations);
+	if (call->is_math)
+		put.count = gt_math_values(&call->math, of_kernel, ret_values);
+	else
+		put_collective(&put, call, of_kernel);
 	if (call->result && !of_kernel)
 		put_number(&put, GT_LIBRARY_RESULT, (uint64_t)(int64_t)call->result);
 	return put.count;
@@ -263,7 +319,11 @@ static void need_operations(struct gt_library_call *call)
 void gt_library_set_text(struct gt_library_call *call, enum gt_library_arg arg, const char *text,
 			 size_t length)
 {
-	if (arg == GT_LIBRARY_NAME && length) {
+	if (arg == GT_LIBRARY_LIBRARY)
+		become_math(call);
+	if (call->is_math) {
+		gt_math_set_text(&call->math, arg, text, length);
+	} else if (arg == GT_LIBRARY_NAME && length) {
 		need_operations(call);
 		if (!call->function) /* of a call it is known from its name */
 			call->function = find_collective(text, length);
@@ -291,14 +351,16 @@ void gt_library_set_number(struct gt_library_call *call, enum gt_library_arg arg
 
 	if (arg >= GT_LIBRARY_ARG_COUNT_)
 		return;
-	if (wide[arg])
+	if (arg == GT_LIBRARY_RESULT)
+		call->result = (int32_t)number;
+	else if (call->is_math)
+		gt_math_set_number(&call->math, arg, number);
+	else if (wide[arg])
 		*wide[arg] = number;
 	else if (counts[arg])
 		*counts[arg] = (uint32_t)number;
 	else if (numbers[arg])
 		*numbers[arg] = (uint32_t)number + 1;
-	else if (arg == GT_LIBRARY_RESULT)
-		call->result = (int32_t)number;
 }
 
 /* ---- as text ---- */
@@ -373,6 +435,8 @@ void gt_library_fuse(struct gt_library_call *call, const struct gt_library_call 
 {
 	uint32_t operations = call->operations + other->operations;
 
+	if (call->is_math || other->is_math)
+		return;
 	if (!call->operations)
 		*call = *other;
 	else

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * A call of NCCL, as libgputrace-libraries.so (preload/libraries) sees it, as the trace holds it,
- * and as the kernels that it launches show it. Pure functions, any thread.
+ * A call of NCCL, or of a library that computes (math_call.h), as libgputrace-libraries.so
+ * (preload/libraries) sees it, as the trace holds it, and as the kernels that it launches show it.
+ * Pure functions, any thread.
  */
 #ifndef GT_CORE_SCHEMA_LIBRARY_CALL_H
 #define GT_CORE_SCHEMA_LIBRARY_CALL_H
@@ -9,6 +10,8 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+
+#include "core/schema/math_call.h"
 
 /* The functions of core/schema/nccl.def. The numbers are in .pftrace files. */
 enum gt_nccl_function {
@@ -20,19 +23,25 @@ enum gt_nccl_function {
 
 /* Zeroed: no such call. Where operations are fused, what they do not have in common is 0. */
 struct gt_library_call {
-	uint64_t communicator; /* the same in all members, made by us; 0: not known */
-	uint64_t sequence;     /* of a collective among its communicator's, from 1; 0: none */
-	uint64_t in, out;      /* elements that this rank gives and gets; 0, 0: not known */
+	union {
+		struct {
+			uint64_t communicator; /* of all members, made by us; 0: not known */
+			uint64_t sequence; /* of a collective among its communicator's, from 1 */
+			uint64_t in, out; /* elements that this rank gives and gets; 0: not known */
+			uint32_t ranks;   /* 0: not known */
+			uint32_t rank;    /* plus 1; 0: not known */
+			uint32_t peer;    /* plus 1: root, or whom it sends to or receives from */
+			uint32_t device;  /* plus 1: CUDA's ordinal; 0: not known. In no trace */
+			uint8_t dtype;    /* ncclDataType_t + 1; 0: none */
+			uint8_t reduction; /* ncclRedOp_t + 1; 0: none */
+			uint8_t in_group;  /* called between ncclGroupStart and ncclGroupEnd */
+		};
+		struct gt_math_call math; /* if is_math */
+	};
 	uint32_t operations; /* collectives, sends and receives launched together; 0: it is none */
-	uint32_t ranks;      /* 0: not known */
-	uint32_t rank;       /* plus 1; 0: not known */
-	uint32_t peer;       /* plus 1: root, or whom it sends to or receives from; 0: none */
-	uint32_t device;     /* plus 1: CUDA's ordinal; 0: not known. In no trace */
-	int32_t result;      /* ncclResult_t of a call */
+	int32_t result;      /* of a call: ncclResult_t, cublasStatus_t */
 	uint8_t function;    /* enum gt_nccl_function */
-	uint8_t dtype;       /* ncclDataType_t + 1; 0: none */
-	uint8_t reduction;   /* ncclRedOp_t + 1; 0: none */
-	uint8_t in_group;    /* called between ncclGroupStart and ncclGroupEnd */
+	uint8_t is_math;     /* not 0: it is no call of NCCL */
 };
 
 /* Arguments of such a call in a trace, in this order. */
@@ -52,6 +61,23 @@ enum gt_library_arg {
 	GT_LIBRARY_SEQUENCE,
 	GT_LIBRARY_OPERATIONS,
 	GT_LIBRARY_RESULT,
+	GT_LIBRARY_LIBRARY,
+	GT_LIBRARY_CALL, /* on kernels: its name */
+	GT_LIBRARY_M,
+	GT_LIBRARY_N,
+	GT_LIBRARY_K,
+	GT_LIBRARY_BATCH,
+	GT_LIBRARY_TRANSA,
+	GT_LIBRARY_TRANSB,
+	GT_LIBRARY_SIDE,
+	GT_LIBRARY_A,
+	GT_LIBRARY_B,
+	GT_LIBRARY_C,
+	GT_LIBRARY_COMPUTE,
+	GT_LIBRARY_ALGORITHM,
+	GT_LIBRARY_FLOPS,
+	GT_LIBRARY_OPERANDS,
+	GT_LIBRARY_NUMBER,
 	GT_LIBRARY_ARG_COUNT_
 };
 
@@ -80,7 +106,7 @@ void gt_library_set_text(struct gt_library_call *call, enum gt_library_arg arg, 
 void gt_library_set_number(struct gt_library_call *call, enum gt_library_arg arg, uint64_t number);
 
 /* Longest text of a call. */
-#define GT_LIBRARY_TEXT_MAX 512
+#define GT_LIBRARY_TEXT_MAX 768
 
 /* The values in one line, "Collective name: allreduce, dtype: Float", as .pftrace files hold them;
  * and back. Returns the length, without the 0 behind. */
@@ -90,6 +116,14 @@ void gt_library_parse(const char *text, size_t length, struct gt_library_call *c
 
 /* "ncclAllReduce"; NULL: none. */
 const char *gt_library_function(unsigned int function);
+
+/* The name of the function that was called, of any library; NULL: none. And back: a name that is
+ * not known sets none. */
+const char *gt_library_name(const struct gt_library_call *call);
+void gt_library_set_name(struct gt_library_call *call, const char *name, size_t length);
+
+/* A kernel of the call shows its arguments. */
+bool gt_library_launches(const struct gt_library_call *call);
 
 /* The function of that name; GT_NCCL_NONE: none. */
 enum gt_nccl_function gt_library_find_function(const char *name, size_t length);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What libgputrace-libraries.so (preload/libraries) hands to libgputrace.so: begin and end of each
- * call of a library that it interposes.
+ * What libgputrace-libraries.so and libgputrace-cublas.so (preload/libraries) hand to
+ * libgputrace.so: begin and end of each call of a library that it interposes.
  */
 #ifndef GT_CORE_SCHEMA_LIBRARY_SINK_H
 #define GT_CORE_SCHEMA_LIBRARY_SINK_H
@@ -10,9 +10,10 @@
 
 #include "core/schema/library_call.h"
 
-/* soname of the one, and its variable that the other sets: _Atomic(const struct gt_library_sink *),
- * NULL at first. */
+/* sonames of the ones, and the variable of each that the other sets: _Atomic(const struct
+ * gt_library_sink *), NULL at first. */
 #define GT_LIBRARY_LIBRARY  "libgputrace-libraries.so"
+#define GT_LIBRARY_CUBLAS   "libgputrace-cublas.so"
 #define GT_LIBRARY_VARIABLE "gputrace_library_sink"
 
 /* On the thread that calls. No lock, no allocation, no system call once that is known; errno is
@@ -21,6 +22,8 @@ struct gt_library_sink {
 	/* False: it has no room, or does not record: there must be no end. */
 	bool (*begin)(const struct gt_library_call *call);
 	void (*end)(int result);
+	/* The program calls @symbol, which its @library does not have. Not on a hot path. */
+	void (*missing)(const char *symbol, const char *library);
 };
 
 #endif

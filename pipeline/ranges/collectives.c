@@ -32,7 +32,7 @@ void gt_range_collectives_call(struct gt_range_collectives *all, const struct gt
 {
 	struct gt_range_collective *one;
 
-	if (!call->communicator)
+	if (call->is_math || !call->communicator)
 		return;
 	one = find(all, call->communicator);
 	if (ends_communicator(call)) {

@@ -24,6 +24,9 @@ static uint64_t keep(struct gt_ranges *ranges, const struct gt_library_call *cal
 
 		ranges->libraries[number % GT_RANGE_LIBRARIES] = (struct gt_range_library){
 			.number = number, .count = count - i, .call = calls[i]};
+		if (calls[i].is_math)
+			ranges->libraries[number % GT_RANGE_LIBRARIES].call.math.number =
+				(uint32_t)number;
 	}
 	return count ? first : 0;
 }
@@ -51,6 +54,8 @@ uint64_t gt_range_library_begin(struct gt_ranges *ranges, uint32_t tid,
 
 	if (!thread)
 		return 0;
+	if (call->is_math)
+		return keep(ranges, call, 1);
 	if (call->operations && call->in_group)
 		add_to_group(thread, call);
 	else if (call->operations)
@@ -85,7 +90,9 @@ void gt_range_library_kernel(const struct gt_ranges *ranges, struct gt_event *ev
 {
 	const struct gt_range_library *first = find(ranges, event->launch.library);
 
-	if (first)
+	if (first && first->call.is_math)
+		event->kernel.library = first->call;
+	else if (first)
 		event->kernel.library =
 			choose(ranges, event->launch.library, first->count, event->place.device);
 }
@@ -102,5 +109,5 @@ const struct gt_library_call *gt_ranges_library(const struct gt_ranges *ranges, 
 	const struct gt_range_library *kept =
 		first && i < first->count ? find(ranges, number + i) : NULL;
 
-	return kept ? &kept->call : NULL;
+	return kept && !kept->call.is_math ? &kept->call : NULL;
 }

@@ -13,6 +13,7 @@
  * them. */
 #define FIRST_ID   1000000000u
 #define MORE_IDS   1000000000000u
+#define MORE_CALLS 1000000000u /* they have 32 bits */
 
 struct gt_ranges *gt_ranges_new(const struct gt_ranges_options *options)
 {
@@ -49,6 +50,7 @@ uint32_t gt_ranges_open(const struct gt_ranges *ranges)
 void gt_ranges_new_ids(struct gt_ranges *ranges)
 {
 	ranges->next_id += MORE_IDS;
+	ranges->last_library += MORE_CALLS;
 }
 
 uint64_t gt_ranges_lost(const struct gt_ranges *ranges)

@@ -197,13 +197,15 @@ static void filter(struct gt_ranges *ranges, struct gt_range *range)
 static void describe_library(struct gt_ranges *ranges, struct gt_range *range,
 			     const struct gt_library_call *call)
 {
-	const char *name = gt_library_function(call->function);
+	const char *name = gt_library_name(call);
 
 	range->event.is_library = true;
 	range->event.library = *call;
 	range->event.name = range->label =
 		gt_intern_cstr(ranges->strings, name ? name : "(unknown function)");
 	range->library = gt_range_library_begin(ranges, range->tid, call);
+	if (call->is_math)
+		range->event.library.math.number = (uint32_t)range->library;
 	gt_range_collectives_call(&ranges->collectives, call, range->start);
 }
 
@@ -254,13 +256,21 @@ static void push(struct gt_ranges *ranges, const struct gt_nvtx_record *record)
 	begin(ranges, record);
 }
 
+/* What was refused has computed nothing. */
+static void end_library(struct gt_library_call *call, int32_t result)
+{
+	call->result = result;
+	if (call->is_math && result)
+		call->math.flops = call->math.bytes = call->math.overflow = 0;
+}
+
 static void end_range(struct gt_ranges *ranges, struct gt_range *range,
 		      const struct gt_nvtx_record *record)
 {
 	struct gt_nvtx_decoded decoded;
 
 	if (range->event.is_library) {
-		range->event.library.result = (int32_t)record->value;
+		end_library(&range->event.library, (int32_t)record->value);
 	} else {
 		decode(record, &decoded);
 		add_payload(&range->event, record, &decoded);

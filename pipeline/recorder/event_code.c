@@ -121,6 +121,8 @@ static const struct field kernel[] = {
 	WORD(kernel.library, 5),
 	WORD(kernel.library, 6),
 	WORD(kernel.library, 7),
+	WORD(kernel.library, 8),
+	WORD(kernel.library, 9),
 };
 
 #define MEMORY                                                                                     \
@@ -197,6 +199,8 @@ static const struct field range[] = {
 	WORD(range.library, 5),
 	WORD(range.library, 6),
 	WORD(range.library, 7),
+	WORD(range.library, 8),
+	WORD(range.library, 9),
 	FLAG(range.is_os),
 	WORD(range.os, 0),
 	WORD(range.os, 1),
@@ -204,7 +208,7 @@ static const struct field range[] = {
 };
 
 _Static_assert(sizeof(struct gt_os_facts) == 16, "WORDs of it");
-_Static_assert(sizeof(struct gt_library_call) == 64, "WORDs of it");
+_Static_assert(sizeof(struct gt_library_call) == 80, "WORDs of it");
 
 static const struct field frame[] = {
 	HOST,

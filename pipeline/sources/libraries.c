@@ -8,13 +8,26 @@
 #include "collectors/nvtx/library.h"
 #include "core/config.h"
 #include "core/guest/log.h"
+#include "core/schema/library_sink.h"
 #include "pipeline/sources/collector.h"
+
+static const struct {
+	const char *word, *interposer, *name;
+} libraries[] = {
+	{"nccl", GT_LIBRARY_LIBRARY, "NCCL"},
+	{"cublas", GT_LIBRARY_CUBLAS, "cuBLAS"},
+};
 
 static int start(void *part)
 {
-	if (strcmp(gt_config_text(part, GT_CONFIG_LIBRARIES), "off") != 0 && !gt_libraries_listen())
-		gt_log_say("--libraries needs gputrace run, which preloads its library: calls of "
-			   "NCCL are not recorded");
+	const char *wanted = gt_config_text(part, GT_CONFIG_LIBRARIES);
+
+	for (size_t i = 0; i < sizeof(libraries) / sizeof(libraries[0]); i++)
+		if (strstr(wanted, libraries[i].word) &&
+		    !gt_libraries_listen(libraries[i].interposer))
+			gt_log_say("--libraries=%s needs gputrace run, which preloads its library: "
+				   "calls of %s are not recorded",
+				   libraries[i].word, libraries[i].name);
 	return 0;
 }
 

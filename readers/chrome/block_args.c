@@ -73,11 +73,13 @@ static void take_library_arg(struct gt_library_call *call, enum gt_library_arg a
 		gt_library_set_number(call, arg, (uint64_t)number);
 }
 
-struct gt_library_call gt_library_args(const struct gt_span *args, enum gt_nccl_function function)
+struct gt_library_call gt_library_args(const struct gt_span *args, const struct gt_span *name)
 {
-	struct gt_library_call call = {.function = (uint8_t)function};
+	struct gt_library_call call = {0};
 	struct gt_span value;
 
+	if (name)
+		gt_library_set_name(&call, name->text, name->len);
 	if (args->kind != GT_SPAN_OBJECT)
 		return call;
 	for (unsigned int arg = 0; arg < GT_LIBRARY_ARG_COUNT_; arg++)

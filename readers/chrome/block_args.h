@@ -15,8 +15,8 @@ struct gt_block gt_block_args(const struct gt_span *args);
 /* The block of PyTorch's allocator in the object @args of a "[memory]" instant. */
 struct gt_tensor_event gt_tensor_args(const struct gt_span *args);
 
-/* A call of a library, or the collectives of a kernel, in the object @args; @function: of the call,
- * 0: not known. */
-struct gt_library_call gt_library_args(const struct gt_span *args, enum gt_nccl_function function);
+/* A call of a library, or what a kernel does for one, in the object @args. @name: of the call;
+ * NULL: @args tell it. */
+struct gt_library_call gt_library_args(const struct gt_span *args, const struct gt_span *name);
 
 #endif

@@ -176,9 +176,10 @@ static void make_kernel(struct gt_events_json *json, const struct gt_trace_event
 		.theoretical_occupancy_percent = (uint32_t)number(json, "theoretical occupancy %"),
 		.created = gt_events_json_stack(json, "created stack", "created frames",
 						"created modules")};
-	if (has(json, "Group size") &&
-	    (has(json, "Collective name") || has(json, "fused operations")))
-		kernel->library = gt_library_args(&r->args, GT_NCCL_NONE);
+	if (has(json, "library call") ||
+	    (has(json, "Group size") &&
+	     (has(json, "Collective name") || has(json, "fused operations"))))
+		kernel->library = gt_library_args(&r->args, NULL);
 	triple(json, "grid", kernel->grid);
 	triple(json, "block", kernel->block);
 	triple(json, "cluster", kernel->cluster);
@@ -348,8 +349,7 @@ static int give_range(struct gt_events_json *json, const struct gt_trace_event *
 					       .on_gpu = on_gpu,
 					       .detached = !on_gpu && row};
 	if (event->range.is_library)
-		event->range.library = gt_library_args(
-			&r->args, gt_library_find_function(r->name.text, r->name.len));
+		event->range.library = gt_library_args(&r->args, &r->name);
 	if (event->range.is_os)
 		take_os_call(json, &event->range);
 	if (color)

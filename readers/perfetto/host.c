@@ -361,8 +361,7 @@ static void make_range(const struct track_event *e, struct gt_event *event)
 	if (payload)
 		snprintf(event->range.payload, sizeof(event->range.payload), "%s", payload->text);
 	if (event->range.is_library && e->name)
-		event->range.library.function =
-			gt_library_find_function(e->name->text, e->name->length);
+		gt_library_set_name(&event->range.library, e->name->text, e->name->length);
 	if (event->range.is_os)
 		take_os_call(notes, &event->range);
 	if (event->range.is_library && collective)

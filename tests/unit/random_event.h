@@ -41,6 +41,38 @@ static const struct gt_string *mangled_of(struct trace *t, const struct gt_strin
 	return trace_string(t, text);
 }
 
+/* A product, a solution, or a call that was wrong. */
+static struct gt_library_call any_math(bool of_kernel)
+{
+	struct gt_math_call math = {.function = (uint16_t)(1 + any(GT_MATH_FUNCTION_COUNT_ - 1)),
+				    .number = 1 + any(100000),
+				    .sizes = GT_MATH_M | GT_MATH_N | (any(2) ? GT_MATH_K : 0),
+				    .m = 1 + any(4096),
+				    .n = any(4096),
+				    .a = (uint8_t)(1 + any(34)),
+				    .b = (uint8_t)any(35),
+				    .compute = any(2) ? 77 : 68,
+				    .transa = (uint8_t)(1 + any(3)),
+				    .side = (uint8_t)(any(3) & 3)};
+
+	if (math.sizes & GT_MATH_K)
+		math.k = any(2) ? -(int64_t)(1 + any(9)) : 1ll << any(40);
+	if (any(2)) {
+		math.sizes |= GT_MATH_BATCH;
+		math.batch = any(100);
+	}
+	math.has_algorithm = any(2);
+	if (math.has_algorithm)
+		math.algorithm = (int32_t)any(120) - 1;
+	math.overflow = any(4) == 0;
+	math.flops = math.overflow ? 0 : 1ull << any(60);
+	math.bytes = any(2) * 4096;
+	if (math.algorithm < -1)
+		math.algorithm = -1;
+	return (struct gt_library_call){
+		.math = math, .is_math = true, .result = of_kernel ? 0 : (int32_t)any(3)};
+}
+
 /* A call of NCCL, or what a kernel does for one: what all forms keep of it. */
 static struct gt_library_call any_library(bool of_kernel)
 {
@@ -55,6 +87,8 @@ static struct gt_library_call any_library(bool of_kernel)
 		.dtype = (uint8_t)(1 + any(12)),
 		.reduction = (uint8_t)any(7)};
 
+	if (any(3) == 0)
+		return any_math(of_kernel);
 	if (call.function == GT_NCCL_SEND)
 		call.peer = 1 + any(2);
 	else
@@ -168,7 +202,7 @@ static void fill_range(struct trace *t, struct gt_event *e)
 			      !e->range.is_operator && any(3) == 0;
 	if (e->range.is_library) {
 		e->range.library = any_library(false);
-		e->range.name = trace_string(t, gt_library_function(e->range.library.function));
+		e->range.name = trace_string(t, gt_library_name(&e->range.library));
 	}
 	e->range.is_os = e->kind == GT_EVENT_RANGE && !e->range.on_gpu && !e->range.is_operator &&
 			 !e->range.is_library && any(3) == 0;

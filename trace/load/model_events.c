@@ -297,7 +297,8 @@ static int take_op(struct model_events *e, const struct gt_event *event,
 	if (event->kind == GT_EVENT_KERNEL && event->kernel.mangled &&
 	    gt_build_mangled(model, op.name, name_of(e, event->kernel.mangled)))
 		return -ENOMEM;
-	if (event->kind == GT_EVENT_KERNEL && event->kernel.library.communicator &&
+	if (event->kind == GT_EVENT_KERNEL && event->kernel.library.operations &&
+	    event->kernel.library.communicator &&
 	    gt_build_place(model, event->correlation ? (int64_t)event->correlation : -1,
 			   event->kernel.library.sequence))
 		return -ENOMEM;

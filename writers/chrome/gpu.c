@@ -162,7 +162,7 @@ static void put_collective(struct gt_json *json, const struct gt_kernel_event *k
 	const struct gt_string *name = kernel->name;
 	struct gt_collective collective;
 
-	if (kernel->library.operations) {
+	if (gt_library_launches(&kernel->library)) {
 		gt_chrome_put_library(json, &kernel->library, true);
 		return;
 	}

@@ -109,7 +109,7 @@ static void set_kernel(struct gt_perfetto *pf, struct gt_perfetto_kernel *k,
 		set(k, GT_PF_ARG_QUEUED, event->start - kernel->queued);
 	if (kernel->submitted)
 		set(k, GT_PF_ARG_SUBMITTED, event->start - kernel->submitted);
-	set_if(k, GT_PF_ARG_COLLECTIVE, kernel->library.operations);
+	set_if(k, GT_PF_ARG_COLLECTIVE, gt_library_launches(&kernel->library));
 	if (kernel->mangled)
 		set(k, GT_PF_ARG_MANGLED, gt_perfetto_value(pf, kernel->mangled, true));
 }
@@ -448,7 +448,7 @@ static const char *text_of(const struct gt_event *event, char room[GT_LIBRARY_TE
 {
 	if (event->kind == GT_EVENT_RANGE)
 		return event->range.payload;
-	if (event->kind != GT_EVENT_KERNEL || !event->kernel.library.operations)
+	if (event->kind != GT_EVENT_KERNEL || !gt_library_launches(&event->kernel.library))
 		return NULL;
 	gt_library_text(&event->kernel.library, true, room);
 	return room;

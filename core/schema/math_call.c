@@ -1,0 +1,325 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * See the header. The counts are those of LAPACK Working Note 41, appendix C.
+ */
+#include "core/schema/math_call.h"
+
+#include <string.h>
+
+#define COUNT(array)              (sizeof(array) / sizeof((array)[0]))
+#define IN_COMPLEX_MULTIPLICATION 6u
+#define IN_COMPLEX_ADDITION       2u
+#define FIRST_COMPUTE             64u
+
+enum formula { NO_FORMULA, GEMM, GEMV, GER, SYMM, SYMV, SYRK, SYR2K, TRMM, TRMV, FORMULA_COUNT };
+
+static const struct {
+	const char *name;
+	uint8_t formula;
+} functions[] = {
+	{NULL, NO_FORMULA},
+#define GT_CUBLAS(family, formula, symbol, name, index, types) {name, formula},
+#include "core/schema/cublas.def"
+};
+
+/* library_types.h; names as in c10/core/ScalarType.h where PyTorch has the type. */
+static const struct {
+	const char *name;
+	uint8_t bits;
+	bool is_complex;
+} types[] = {
+	{NULL, 0, false},
+	{"Float", 32, false},
+	{"Double", 64, false},
+	{"Half", 16, false},
+	{"Char", 8, false},
+	{"ComplexFloat", 64, true},
+	{"ComplexDouble", 128, true},
+	{"ComplexHalf", 32, true},
+	{"ComplexChar", 16, true},
+	{"Byte", 8, false},
+	{"ComplexByte", 16, true},
+	{"Int", 32, false},
+	{"ComplexInt", 64, true},
+	{"UInt32", 32, false},
+	{"ComplexUInt32", 64, true},
+	{"BFloat16", 16, false},
+	{"ComplexBFloat16", 32, true},
+	{"Int4", 4, false},
+	{"ComplexInt4", 8, true},
+	{"UInt4", 4, false},
+	{"ComplexUInt4", 8, true},
+	{"Short", 16, false},
+	{"ComplexShort", 32, true},
+	{"UInt16", 16, false},
+	{"ComplexUInt16", 32, true},
+	{"Long", 64, false},
+	{"ComplexLong", 128, true},
+	{"UInt64", 64, false},
+	{"ComplexUInt64", 128, true},
+	{"Float8_e4m3fn", 8, false},
+	{"Float8_e5m2", 8, false},
+	{"Float8_e8m0fnu", 8, false},
+	{"Float6_e2m3", 6, false},
+	{"Float6_e3m2", 6, false},
+	{"Float4_e2m1fn_x2", 4, false},
+};
+
+/* cublasComputeType_t, from FIRST_COMPUTE on. */
+static const char *const computes[] = {
+	"CUBLAS_COMPUTE_16F",
+	"CUBLAS_COMPUTE_16F_PEDANTIC",
+	NULL,
+	NULL,
+	"CUBLAS_COMPUTE_32F",
+	"CUBLAS_COMPUTE_32F_PEDANTIC",
+	"CUBLAS_COMPUTE_64F",
+	"CUBLAS_COMPUTE_64F_PEDANTIC",
+	"CUBLAS_COMPUTE_32I",
+	"CUBLAS_COMPUTE_32I_PEDANTIC",
+	"CUBLAS_COMPUTE_32F_FAST_16F",
+	"CUBLAS_COMPUTE_32F_FAST_16BF",
+	NULL,
+	"CUBLAS_COMPUTE_32F_FAST_TF32",
+	"CUBLAS_COMPUTE_32F_EMULATED_16BFX9",
+	"CUBLAS_COMPUTE_64F_EMULATED_FIXEDPOINT",
+};
+
+static bool is(const char *known, const char *text, size_t length)
+{
+	return known && strlen(known) == length && !memcmp(known, text, length);
+}
+
+const char *gt_math_function(unsigned int function)
+{
+	return function < COUNT(functions) ? functions[function].name : NULL;
+}
+
+enum gt_math_function gt_math_find_function(const char *name, size_t length)
+{
+	for (unsigned int i = 1; i < COUNT(functions); i++)
+		if (is(functions[i].name, name, length))
+			return (enum gt_math_function)i;
+	return GT_MATH_NONE;
+}
+
+const char *gt_math_type(uint8_t type)
+{
+	return type < COUNT(types) ? types[type].name : NULL;
+}
+
+uint8_t gt_math_find_type(const char *name, size_t length)
+{
+	for (size_t i = 1; i < COUNT(types); i++)
+		if (is(types[i].name, name, length))
+			return (uint8_t)i;
+	return 0;
+}
+
+const char *gt_math_compute(uint8_t compute)
+{
+	if (compute < FIRST_COMPUTE)
+		return gt_math_type(compute);
+	return compute - FIRST_COMPUTE < COUNT(computes) ? computes[compute - FIRST_COMPUTE] : NULL;
+}
+
+uint8_t gt_math_find_compute(const char *name, size_t length)
+{
+	for (size_t i = 0; i < COUNT(computes); i++)
+		if (is(computes[i], name, length))
+			return (uint8_t)(i + FIRST_COMPUTE);
+	return gt_math_find_type(name, length);
+}
+
+/* ---- how much it is ---- */
+
+/* A number that remembers that it has become too large. */
+struct amount {
+	uint64_t value;
+	bool overflow;
+};
+
+static struct amount times(struct amount a, uint64_t factor)
+{
+	a.overflow |= __builtin_mul_overflow(a.value, factor, &a.value);
+	return a;
+}
+
+static struct amount plus(struct amount a, struct amount b)
+{
+	a.overflow |= b.overflow || __builtin_add_overflow(a.value, b.value, &a.value);
+	return a;
+}
+
+static struct amount product(uint64_t a, uint64_t b, uint64_t c)
+{
+	return times(times((struct amount){a, false}, b), c);
+}
+
+/* a (a + 1) / 2, or a (a - 1) / 2: of the even one of both, half. */
+static struct amount triangle(uint64_t a, bool with_diagonal)
+{
+	uint64_t b = with_diagonal ? a + 1 : a ? a - 1 : 0;
+
+	return a % 2 ? product(a, b / 2, 1) : product(a / 2, b, 1);
+}
+
+/* Of one of the batch. */
+struct work {
+	struct amount multiplications, additions;
+	struct amount a, b, c; /* elements of the operands */
+};
+
+static bool is_left(const struct gt_math_call *call)
+{
+	return call->side == 1;
+}
+
+static void count_gemm(const struct gt_math_call *call, struct work *work)
+{
+	uint64_t m = (uint64_t)call->m, n = (uint64_t)call->n, k = (uint64_t)call->k;
+
+	work->multiplications = work->additions = product(m, n, k);
+	work->a = product(m, k, 1);
+	work->b = product(k, n, 1);
+	work->c = product(m, n, 1);
+}
+
+static void count_gemv(const struct gt_math_call *call, struct work *work)
+{
+	bool plain = call->transa == 1;
+
+	work->multiplications = work->additions = work->a =
+		product((uint64_t)call->m, (uint64_t)call->n, 1);
+	work->b.value = (uint64_t)(plain ? call->n : call->m);
+	work->c.value = (uint64_t)(plain ? call->m : call->n);
+}
+
+static void count_ger(const struct gt_math_call *call, struct work *work)
+{
+	work->multiplications = work->additions = work->c =
+		product((uint64_t)call->m, (uint64_t)call->n, 1);
+	work->a.value = (uint64_t)call->m;
+	work->b.value = (uint64_t)call->n;
+}
+
+static void count_symm(const struct gt_math_call *call, struct work *work)
+{
+	uint64_t m = (uint64_t)call->m, n = (uint64_t)call->n, order = is_left(call) ? m : n;
+
+	work->multiplications = work->additions = product(m, n, order);
+	work->a = triangle(order, true);
+	work->b = work->c = product(m, n, 1);
+}
+
+static void count_symv(const struct gt_math_call *call, struct work *work)
+{
+	uint64_t n = (uint64_t)call->n;
+
+	work->multiplications = work->additions = product(n, n, 1);
+	work->a = triangle(n, true);
+	work->b.value = work->c.value = n;
+}
+
+static void count_syrk(const struct gt_math_call *call, struct work *work)
+{
+	uint64_t n = (uint64_t)call->n, k = (uint64_t)call->k;
+
+	work->c = triangle(n, true);
+	work->multiplications = work->additions = times(work->c, k);
+	work->a = product(n, k, 1);
+	work->b = call->b ? work->a : work->b;
+}
+
+static void count_syr2k(const struct gt_math_call *call, struct work *work)
+{
+	uint64_t n = (uint64_t)call->n, k = (uint64_t)call->k;
+
+	work->multiplications = product(n, n, k);
+	work->additions = plus(work->multiplications, (struct amount){n, false});
+	work->a = work->b = product(n, k, 1);
+	work->c = triangle(n, true);
+}
+
+/* Also the solution with a triangular matrix: in place, or into another matrix. */
+static void count_trmm(const struct gt_math_call *call, struct work *work)
+{
+	uint64_t m = (uint64_t)call->m, n = (uint64_t)call->n;
+	uint64_t order = is_left(call) ? m : n, columns = is_left(call) ? n : m;
+
+	work->multiplications = times(triangle(order, true), columns);
+	work->additions = times(triangle(order, false), columns);
+	work->a = triangle(order, true);
+	work->b = product(m, n, 1);
+	work->c = call->c ? work->b : work->c;
+}
+
+static void count_trmv(const struct gt_math_call *call, struct work *work)
+{
+	uint64_t n = (uint64_t)call->n;
+
+	work->multiplications = work->a = triangle(n, true);
+	work->additions = triangle(n, false);
+	work->b.value = n;
+}
+
+static void (*const counts[FORMULA_COUNT])(const struct gt_math_call *, struct work *) = {
+	[GEMM] = count_gemm,   [GEMV] = count_gemv, [GER] = count_ger,
+	[SYMM] = count_symm,   [SYMV] = count_symv, [SYRK] = count_syrk,
+	[SYR2K] = count_syr2k, [TRMM] = count_trmm, [TRMV] = count_trmv,
+};
+
+static struct amount bytes_of(struct amount elements, uint8_t type, uint64_t batch)
+{
+	struct amount bits =
+		times(times(elements, batch), type < COUNT(types) ? types[type].bits : 0);
+
+	bits.value = (bits.value + 7) / 8;
+	return bits;
+}
+
+static bool is_known(uint8_t type)
+{
+	return type < COUNT(types);
+}
+
+static bool can_count(const struct gt_math_call *call)
+{
+	return call->function < COUNT(functions) && functions[call->function].formula && call->a &&
+	       is_known(call->a) && call->m >= 0 && call->n >= 0 && call->k >= 0 &&
+	       call->batch >= 0;
+}
+
+static uint64_t bytes_of_all(const struct gt_math_call *call, const struct work *work,
+			     uint64_t batch)
+{
+	uint64_t of_a = call->once & GT_MATH_SAME_A ? 1 : batch;
+	uint64_t of_b = call->once & GT_MATH_SAME_B ? 1 : batch;
+	struct amount all =
+		plus(plus(bytes_of(work->a, call->a, of_a), bytes_of(work->b, call->b, of_b)),
+		     bytes_of(work->c, call->c, batch));
+
+	if (!is_known(call->a) || !is_known(call->b) || !is_known(call->c))
+		return 0;
+	return all.overflow || all.value > INT64_MAX ? 0 : all.value;
+}
+
+void gt_math_count(struct gt_math_call *call)
+{
+	uint64_t batch = call->sizes & GT_MATH_BATCH ? (uint64_t)call->batch : 1;
+	struct work work = {0};
+	bool is_complex = is_known(call->a) && types[call->a].is_complex;
+	struct amount flops;
+
+	if (!can_count(call))
+		return;
+	counts[functions[call->function].formula](call, &work);
+	if (is_complex) {
+		work.multiplications = times(work.multiplications, IN_COMPLEX_MULTIPLICATION);
+		work.additions = times(work.additions, IN_COMPLEX_ADDITION);
+	}
+	flops = times(plus(work.multiplications, work.additions), batch);
+	call->overflow = flops.overflow || flops.value > INT64_MAX;
+	call->flops = call->overflow ? 0 : flops.value;
+	call->bytes = bytes_of_all(call, &work, batch);
+}

@@ -1,0 +1,64 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * A call of a library that computes (cuBLAS), as libgputrace-cublas.so (preload/libraries) sees it,
+ * as the trace holds it, and as the kernels that it launches show it. Pure functions, any thread.
+ */
+#ifndef GT_CORE_SCHEMA_MATH_CALL_H
+#define GT_CORE_SCHEMA_MATH_CALL_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* The functions of core/schema/cublas.def. The numbers are in no file. */
+enum gt_math_function {
+	GT_MATH_NONE,
+#define GT_CUBLAS(family, formula, symbol, name, index, types) GT_MATH_##symbol,
+#include "core/schema/cublas.def"
+	GT_MATH_FUNCTION_COUNT_
+};
+
+/* Which of the sizes the function takes. */
+enum { GT_MATH_M = 1, GT_MATH_N = 2, GT_MATH_K = 4, GT_MATH_BATCH = 8 };
+
+/* gt_math_call.once: the matrix is the same one for the whole batch. */
+enum { GT_MATH_SAME_A = 1, GT_MATH_SAME_B = 2 };
+
+/* Zeroed: no such call. Its bytes may come from anywhere: any value means something. */
+struct gt_math_call {
+	uint64_t flops;         /* that the call asks for; 0: not claimed */
+	uint64_t bytes;         /* of its operands, each counted once; 0: not known */
+	int64_t m, n, k, batch; /* as the program gave them */
+	uint32_t number;   /* of the call in its file: its kernels have it, too; 0: not known */
+	int32_t algorithm; /* cublasGemmAlgo_t, if has_algorithm */
+	uint16_t function; /* enum gt_math_function */
+	uint8_t a, b, c;   /* cudaDataType + 1 of the operands; 0: there is none */
+	uint8_t compute;   /* cublasComputeType_t, or cudaDataType + 1; 0: not known */
+	uint8_t sizes : 4; /* GT_MATH_M, ... */
+	uint8_t once : 2;  /* GT_MATH_SAME_A, ... In no trace */
+	uint8_t has_algorithm : 1;
+	uint8_t overflow : 1;           /* the FLOPs are more than fit into 63 bits */
+	uint8_t transa : 3, transb : 3; /* cublasOperation_t + 1; 0: none, 7: not known */
+	uint8_t side : 2;               /* cublasSideMode_t + 1; 0: none, 3: not known */
+};
+
+/* "cublasSgemm"; NULL: none. */
+const char *gt_math_function(unsigned int function);
+
+/* The function of that name; GT_MATH_NONE: none. */
+enum gt_math_function gt_math_find_function(const char *name, size_t length);
+
+/* PyTorch's name of a cudaDataType + 1, "Float"; NULL: none. And back, 0: none. */
+const char *gt_math_type(uint8_t type);
+uint8_t gt_math_find_type(const char *name, size_t length);
+
+/* "CUBLAS_COMPUTE_32F_FAST_TF32", or what gt_math_type() says; NULL: not known. And back. */
+const char *gt_math_compute(uint8_t compute);
+uint8_t gt_math_find_compute(const char *name, size_t length);
+
+/* Sets flops, bytes and overflow from the other members, by the formula of the function:
+ * multiplications and additions of the textbook, a complex one being 6 and 2; alpha and beta are
+ * left out. Nothing is set for sizes below 0. */
+void gt_math_count(struct gt_math_call *call);
+
+#endif

@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * See the header.
+ */
+#include "preload/libraries/math.h"
+
+#include <stdatomic.h>
+
+#include "core/schema/library_sink.h"
+
+#define EXPORTED __attribute__((visibility("default")))
+
+EXPORTED _Atomic(const struct gt_library_sink *) gputrace_library_sink;
+
+/* Preloaded, so that its room is there from the beginning. */
+static __thread __attribute__((tls_model("initial-exec"))) uint32_t inside;
+
+void math_begin(struct math_entry *entry, struct gt_math_call *call)
+{
+	const struct gt_library_sink *sink =
+		atomic_load_explicit(&gputrace_library_sink, memory_order_acquire);
+	struct gt_library_call whole;
+
+	entry->sink = NULL;
+	if (inside++ || !sink)
+		return;
+	gt_math_count(call);
+	whole = (struct gt_library_call){.math = *call, .is_math = true};
+	entry->sink = sink->begin(&whole) ? sink : NULL;
+}
+
+void math_end(struct math_entry *entry, int result)
+{
+	inside--;
+	if (entry->sink)
+		entry->sink->end(result);
+}
+
+void math_missing(const char *symbol, const char *library)
+{
+	const struct gt_library_sink *sink =
+		atomic_load_explicit(&gputrace_library_sink, memory_order_acquire);
+
+	if (sink)
+		sink->missing(symbol, library);
+}

@@ -1,0 +1,185 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * A program that uses cuBLAS, written against cublas_v2.h. Prints the status of each call.
+ *
+ *   products all            one call of each family, with sizes that differ
+ *   products wrong          calls that fail, and those of a library without functions of 64 bits
+ *   products threads        two threads with handles and sizes of their own
+ *   products cost N         ns of a call that launches nothing, and of a launch: N thousand of each
+ */
+#include <cublas_v2.h>
+#include <cuda.h>
+
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#define SHOW(call) printf("%.*s: %d\n", (int)strcspn(#call, "("), #call, (int)(call))
+#define NO         CUBLAS_OP_N
+#define YES        CUBLAS_OP_T
+#define LOW        CUBLAS_FILL_MODE_LOWER
+#define LEFT       CUBLAS_SIDE_LEFT
+#define RIGHT      CUBLAS_SIDE_RIGHT
+#define UNIT       CUBLAS_DIAG_UNIT
+#define DEFAULT    CUBLAS_GEMM_DEFAULT
+
+static const float one = 1;
+static const double one_d = 1;
+static float *a, *b, *c;
+static double *a_d, *b_d, *c_d;
+static cuComplex *a_c, *b_c, *c_c;
+static const float *const *many;
+static float *const *out;
+static const cuComplex one_c;
+
+static CUcontext use_device(void)
+{
+	CUcontext context;
+
+	if (cuInit(0) || cuDevicePrimaryCtxRetain(&context, 0) || cuCtxSetCurrent(context))
+		exit(3);
+	return context;
+}
+
+static cublasHandle_t make_handle(void)
+{
+	cublasHandle_t handle;
+
+	use_device();
+	if (cublasCreate(&handle))
+		exit(3);
+	return handle;
+}
+
+static void products(cublasHandle_t h)
+{
+	SHOW(cublasSgemm(h, NO, YES, 10, 20, 30, &one, a, 10, b, 20, &one, c, 10));
+	SHOW(cublasDgemm(h, NO, NO, 10, 20, 5000, &one_d, a_d, 10, b_d, 5000, &one_d, c_d, 10));
+	SHOW(cublasCgemm(h, CUBLAS_OP_C, NO, 4, 5, 6, &one_c, a_c, 6, b_c, 6, &one_c, c_c, 4));
+	SHOW(cublasSgemm_64(h, NO, NO, 7, 8, 9, &one, a, 7, b, 9, &one, c, 7));
+	SHOW(cublasSgemmEx(h, NO, NO, 16, 16, 16, &one, a, CUDA_R_16BF, 16, b, CUDA_R_16BF, 16,
+			   &one, c, CUDA_R_32F, 16));
+	SHOW(cublasGemmEx(h, YES, NO, 64, 32, 16, &one, a, CUDA_R_16F, 16, b, CUDA_R_16F, 16, &one,
+			  c, CUDA_R_16F, 64, CUBLAS_COMPUTE_32F, CUBLAS_GEMM_ALGO3_TENSOR_OP));
+	SHOW(cublasSgemmBatched(h, NO, NO, 3, 4, 5, &one, many, 3, many, 5, &one, out, 3, 6));
+	SHOW(cublasSgemmStridedBatched(h, NO, NO, 3, 4, 5, &one, a, 3, 0, b, 5, 20, &one, c, 3, 12,
+				       7));
+	SHOW(cublasGemmStridedBatchedEx(h, NO, NO, 8, 8, 8, &one, a, CUDA_R_8I, 8, 64, b, CUDA_R_8I,
+					8, 64, &one, c, CUDA_R_32I, 8, 64, 9, CUBLAS_COMPUTE_32I,
+					DEFAULT));
+}
+
+static void others(cublasHandle_t h)
+{
+	SHOW(cublasSgemv(h, YES, 10, 20, &one, a, 10, b, 1, &one, c, 1));
+	SHOW(cublasDger(h, 10, 20, &one_d, a_d, 1, b_d, 1, c_d, 10));
+	SHOW(cublasSsymv(h, LOW, 11, &one, a, 11, b, 1, &one, c, 1));
+	SHOW(cublasDtrsv(h, LOW, NO, UNIT, 12, a_d, 12, b_d, 1));
+	SHOW(cublasSsymm(h, RIGHT, LOW, 10, 20, &one, a, 20, b, 10, &one, c, 10));
+	SHOW(cublasSsyrk(h, LOW, NO, 9, 4, &one, a, 9, &one, c, 9));
+	SHOW(cublasDsyr2k(h, LOW, NO, 9, 4, &one_d, a_d, 9, b_d, 9, &one_d, c_d, 9));
+	SHOW(cublasStrsm(h, LEFT, LOW, NO, UNIT, 6, 5, &one, a, 6, b, 6));
+	SHOW(cublasCtrsm(h, RIGHT, LOW, NO, UNIT, 6, 5, &one_c, a_c, 5, b_c, 6));
+	SHOW(cublasDtrmm(h, LEFT, LOW, NO, UNIT, 6, 5, &one_d, a_d, 6, b_d, 6, c_d, 6));
+	SHOW(cublasSetMathMode(h, CUBLAS_TF32_TENSOR_OP_MATH));
+	SHOW(cublasSgemm(h, NO, NO, 32, 32, 32, &one, a, 32, b, 32, &one, c, 32));
+}
+
+static int all(void)
+{
+	cublasHandle_t handle = make_handle();
+
+	products(handle);
+	others(handle);
+	SHOW(cuCtxSynchronize());
+	SHOW(cublasDestroy(handle));
+	return 0;
+}
+
+static int wrong(void)
+{
+	cublasHandle_t h = make_handle();
+
+	SHOW(cublasSgemm(NULL, NO, NO, 1, 1, 1, &one, a, 1, b, 1, &one, c, 1));
+	SHOW(cublasSgemm(h, NO, NO, -5, 1, 1, &one, a, 1, b, 1, &one, c, 1));
+	SHOW(cublasSgemm(h, NO, NO, 0, 1, 1, &one, a, 1, b, 1, &one, c, 1));
+	SHOW(cublasGemmEx(h, (cublasOperation_t)700, NO, 2, 2, 2, &one, a, (cudaDataType)-9, 2, b,
+			  (cudaDataType)1000, 2, &one, c, (cudaDataType)200, 2,
+			  (cublasComputeType_t)9999, (cublasGemmAlgo_t)12345));
+	SHOW(cublasSgemm_64(h, NO, NO, 1ll << 40, 1ll << 40, 2, &one, a, 1, b, 1, &one, c, 1));
+	SHOW(cublasSgemm_64(h, NO, NO, 1ll << 20, 1ll << 20, 1 << 10, &one, a, 1, b, 1, &one, c,
+			    1));
+	SHOW(cuCtxSynchronize());
+	SHOW(cublasDestroy(h));
+	return 0;
+}
+
+static void *work(void *data)
+{
+	int size = *(int *)data;
+	cublasHandle_t handle = make_handle();
+
+	for (int i = 0; i < 100; i++)
+		cublasSgemm(handle, NO, NO, size, size, size, &one, a, size, b, size, &one, c,
+			    size);
+	cuCtxSynchronize();
+	cublasDestroy(handle);
+	return NULL;
+}
+
+static int threads(void)
+{
+	int sizes[] = {100, 200};
+	pthread_t thread;
+
+	if (pthread_create(&thread, NULL, work, &sizes[1]))
+		return 3;
+	work(&sizes[0]);
+	return pthread_join(thread, NULL) ? 3 : 0;
+}
+
+static double now(void)
+{
+	struct timespec time;
+
+	clock_gettime(CLOCK_MONOTONIC, &time);
+	return (double)time.tv_sec * 1e9 + (double)time.tv_nsec;
+}
+
+/* A product of no rows: the library returns at once. */
+static int cost(int thousands)
+{
+	cublasHandle_t h = make_handle();
+	double calls = 0, products_ = 0, before;
+	struct timespec nap = {0, 20000000};
+
+	for (int i = 0; i < thousands; i++) {
+		before = now();
+		for (int j = 0; j < 1000; j++)
+			cublasSgemm(h, NO, NO, 0, 1, 1, &one, a, 1, b, 1, &one, c, 1);
+		calls += now() - before;
+		before = now();
+		for (int j = 0; j < 1000; j++)
+			cublasSgemm(h, NO, NO, 8, 8, 8, &one, a, 8, b, 8, &one, c, 8);
+		products_ += now() - before;
+		nanosleep(&nap, NULL);
+	}
+	printf("%.0f ns a call that launches nothing, %.0f ns one with a kernel\n",
+	       calls / thousands / 1000, products_ / thousands / 1000);
+	return 0;
+}
+
+int main(int argc, char **argv)
+{
+	if (argc == 3 && !strcmp(argv[1], "cost"))
+		return cost(atoi(argv[2]));
+	if (argc != 2)
+		return 2;
+	if (!strcmp(argv[1], "all"))
+		return all();
+	if (!strcmp(argv[1], "wrong"))
+		return wrong();
+	return !strcmp(argv[1], "threads") ? threads() : 2;
+}

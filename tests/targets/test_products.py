@@ -1,0 +1,173 @@
+# SPDX-License-Identifier: Apache-2.0
+"""--libraries=cublas on the simulated libcublas: the calls, their kernels, their FLOPs.
+
+    test_products.py BUILD SOURCE PROGRAM
+"""
+
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+import unittest
+
+import preloading
+import trace_file
+
+BUILD, SOURCE, PROGRAM = (os.path.realpath(path) for path in sys.argv[1:4])
+del sys.argv[1:4]
+CLI = os.path.join(BUILD, "cli", "gputrace-cli")
+CUBLAS = os.path.join(BUILD, "preload", "libgputrace-cublas.so")
+# what products.c calls: name, sizes, FLOPs, bytes of the operands, other arguments
+CALLS = [
+    ("cublasSgemm", {"m": 10, "n": 20, "k": 30}, 2 * 10 * 20 * 30, 4 * (300 + 600 + 200),
+     {"transa": "N", "transb": "T", "A type": "Float", "compute type": "CUBLAS_COMPUTE_32F"}),
+    ("cublasDgemm", {"m": 10, "n": 20, "k": 5000}, 2 * 10 * 20 * 5000, 8 * (50000 + 100000 + 200),
+     {"C type": "Double", "compute type": "CUBLAS_COMPUTE_64F"}),
+    ("cublasCgemm", {"m": 4, "n": 5, "k": 6}, 8 * 4 * 5 * 6, 8 * (24 + 30 + 20), {"transa": "C", "B type": "ComplexFloat"}),
+    ("cublasSgemm_64", {"m": 7, "n": 8, "k": 9}, 2 * 7 * 8 * 9, 4 * (63 + 72 + 56), {}),
+    ("cublasSgemmEx", {"m": 16, "n": 16, "k": 16}, 2 * 16 ** 3, 256 * (2 + 2 + 4), {"A type": "BFloat16", "C type": "Float"}),
+    ("cublasGemmEx", {"m": 64, "n": 32, "k": 16}, 2 * 64 * 32 * 16, 2 * (1024 + 512 + 2048),
+     {"algorithm": 103, "A type": "Half", "compute type": "CUBLAS_COMPUTE_32F"}),
+    ("cublasSgemmBatched", {"m": 3, "n": 4, "k": 5, "batch count": 6}, 6 * 2 * 60, 6 * 4 * (15 + 20 + 12), {}),
+    ("cublasSgemmStridedBatched", {"m": 3, "n": 4, "k": 5, "batch count": 7}, 7 * 2 * 60, 4 * (15 + 7 * 20 + 7 * 12), {}),
+    ("cublasGemmStridedBatchedEx", {"m": 8, "n": 8, "k": 8, "batch count": 9}, 9 * 2 * 512, 9 * 64 * (1 + 1 + 4),
+     {"algorithm": "default", "A type": "Char", "C type": "Int", "compute type": "CUBLAS_COMPUTE_32I"}),
+    ("cublasSgemv", {"m": 10, "n": 20}, 2 * 10 * 20, 4 * (200 + 10 + 20), {"transa": "T"}),
+    ("cublasDger", {"m": 10, "n": 20}, 2 * 10 * 20, 8 * (10 + 20 + 200), {}),
+    ("cublasSsymv", {"n": 11}, 2 * 11 * 11, 4 * (66 + 11 + 11), {}),
+    ("cublasDtrsv", {"n": 12}, 12 * 12, 8 * (78 + 12), {}),
+    ("cublasSsymm", {"m": 10, "n": 20}, 2 * 10 * 20 * 20, 4 * (210 + 200 + 200), {"side": "right"}),
+    ("cublasSsyrk", {"n": 9, "k": 4}, 4 * 9 * 10, 4 * (36 + 45), {}),
+    ("cublasDsyr2k", {"n": 9, "k": 4}, 2 * 4 * 9 * 9 + 9, 8 * (36 + 36 + 45), {}),
+    ("cublasStrsm", {"m": 6, "n": 5}, 5 * 6 * 6, 4 * (21 + 30), {"side": "left"}),
+    ("cublasCtrsm", {"m": 6, "n": 5}, 6 * (6 * 15 + 2 * 10), 8 * (15 + 30), {"side": "right"}),
+    ("cublasDtrmm", {"m": 6, "n": 5}, 5 * 6 * 6, 8 * (21 + 30 + 30), {}),
+    ("cublasSgemm", {"m": 32, "n": 32, "k": 32}, 2 * 32 ** 3, 4 * 3 * 1024, {"compute type": "CUBLAS_COMPUTE_32F_FAST_TF32"}),
+]
+
+
+def tool(*words):
+    result = subprocess.run([CLI, *words], capture_output=True, text=True, timeout=120, check=False)
+    return result.returncode, result.stdout + result.stderr
+
+
+def tracer(output, options):
+    """Words in front of the program that trace it."""
+    if not preloading.RUNTIMES:
+        return [os.path.join(SOURCE, "scripts", "gputrace"), "run", "--output=" + output, *options]
+    # `gputrace run` finds a library with a sanitizer unfit for what it starts
+    libraries = [os.path.join(BUILD, "preload", "libgputrace.so")] + ([CUBLAS] if "--libraries=cublas" in options else [])
+    variables = dict(preloading.PATIENT, GPUTRACE_OUTPUT=output, LD_PRELOAD=preloading.with_tracer(":".join(libraries)))
+    for option in options:
+        if option == "-q":
+            variables["GPUTRACE_QUIET"] = "1"
+            continue
+        name, value = option[2:].split("=")
+        variables["GPUTRACE_" + name.upper().replace("-", "_")] = value
+    return ["env", *(f"{name}={value}" for name, value in variables.items())]
+
+
+class Products(unittest.TestCase):
+    def setUp(self):
+        self.folder = os.path.realpath(tempfile.mkdtemp(prefix="gt-products-"))
+        self.addCleanup(shutil.rmtree, self.folder, ignore_errors=True)
+
+    def run_program(self, word, *options, traced=True, cupti="130000"):
+        """What the program said on stdout and stderr."""
+        front = tracer(self.folder + "/out", options) if traced else []
+        result = subprocess.run(
+            [os.path.join(SOURCE, "scripts", "simcuda"), "--build=" + BUILD, "--cupti=" + cupti, *front, PROGRAM, word],
+            capture_output=True, text=True, timeout=120, check=False, stdin=subprocess.DEVNULL,
+            env=dict(os.environ, GPUTRACE_BUILD=BUILD))
+        self.assertEqual(result.returncode, 0, result.stderr)
+        return result.stdout, result.stderr
+
+    def trace(self):
+        path = trace_file.find(self.folder)[0]
+        code, said = tool("verify", path)
+        self.assertEqual(code, 0, said)
+        return trace_file.Trace(path)
+
+    @staticmethod
+    def calls(trace):
+        return sorted((e for e in trace.slices if e["cat"] == "library"), key=lambda e: e["ts"])
+
+    def check(self, trace):
+        calls = self.calls(trace)
+        self.assertEqual([e["name"] for e in calls], [call[0] for call in CALLS])
+        for number, (event, (name, sizes, flops, size, others)) in enumerate(zip(calls, CALLS), 1):
+            args = event["args"]
+            self.assertEqual({k: args[k] for k in ("m", "n", "k", "batch count") if k in args}, sizes, name)
+            self.assertEqual((args["library"], args["FLOPs"], args["operand bytes"], args["call number"]),
+                             ("cublas", flops, size, number), name)
+            self.assertEqual({k: args.get(k) for k in others}, others, name)
+            self.assertNotIn("result", args)
+            kernels = [e for e in trace.gpu if e["args"].get("call number") == number]
+            self.assertEqual(len(kernels), 2 if sizes.get("k", 0) > 4096 else 1, name)
+            for kernel in kernels:
+                self.assertEqual(kernel["args"]["library call"], name)
+                self.assertEqual({k: kernel["args"].get(k) for k in args}, args, name)
+                self.assertGreaterEqual(trace.start(kernel), trace.start(event))
+        self.assertEqual(len(trace.gpu), len(CALLS) + 1)
+
+    def test_calls_and_kernels(self):
+        said = self.run_program("all", traced=False)
+        self.assertEqual(self.run_program("all", "-q", "--libraries=cublas"), said)
+        self.check(self.trace())
+
+    def test_perfetto(self):
+        """The same calls and kernels come back from the other format."""
+        self.run_program("all", "--libraries=cublas", "--format=perfetto")
+        found = [os.path.join(folder, name) for folder, _, names in os.walk(self.folder) for name in names
+                 if name.endswith(".pftrace")]
+        code, said = tool("convert", found[0], self.folder + "/back.pt.trace.json")
+        self.assertEqual(code, 0, said)
+        self.check(self.trace())
+
+    def test_wrong_calls(self):
+        """Results are the library's; what failed or is too large has no FLOPs."""
+        said = self.run_program("wrong", traced=False)
+        self.assertIn("cublasSgemm: 7\n", said[0])
+        self.assertEqual(self.run_program("wrong", "-q", "--libraries=cublas"), said)
+        calls = [e["args"] for e in self.calls(self.trace())]
+        self.assertEqual([c.get("result") for c in calls], [1, 7, None, None, None, None])
+        self.assertEqual([c.get("FLOPs") for c in calls], [None, None, None, None, "overflow", 2 ** 51])
+        self.assertEqual((calls[1]["m"], calls[2]["m"]), ("-5", 0))
+        self.assertTrue({"transa", "A type", "B type", "C type", "compute type"}.isdisjoint(calls[3]), calls[3])
+        self.assertEqual(calls[3]["algorithm"], 12345)
+
+    def test_old_library(self):
+        """A cuBLAS without functions of 64 bits: one line for each that is called, and the program goes on."""
+        said, errors = self.run_program("wrong", "--libraries=cublas", cupti="18")
+        self.assertEqual([line for line in said.splitlines() if "_64" in line], ["cublasSgemm_64: 15"] * 2)
+        self.assertIn("cublasDestroy: 0", said)
+        self.assertEqual(errors.count("has no cublasSgemm_v2_64: calls of it are refused"), 1, errors)
+
+    def test_threads(self):
+        """Each kernel has the sizes of its own thread's call."""
+        self.run_program("threads", "--libraries=cublas")
+        trace = self.trace()
+        calls = {e["args"]["call number"]: e for e in self.calls(trace)}
+        self.assertEqual(len(calls), 200)
+        self.assertEqual({(e["tid"], e["args"]["m"]) for e in calls.values()}.__len__(), 2)
+        launches = {e["args"]["correlation"]: e["tid"] for e in trace.calls}
+        for kernel in trace.gpu:
+            call = calls.pop(kernel["args"]["call number"])
+            self.assertEqual((kernel["args"]["m"], launches[kernel["args"]["correlation"]]), (call["args"]["m"], call["tid"]))
+        self.assertEqual(calls, {})
+
+    def test_not_without_the_option(self):
+        """No call, and no symbol that a program could find."""
+        self.run_program("all")
+        trace = self.trace()
+        self.assertEqual(self.calls(trace), [])
+        self.assertFalse([e for e in trace.gpu if "FLOPs" in e["args"]])
+        for name in ("libgputrace.so", "libgputrace-libraries.so"):
+            symbols = subprocess.run(["nm", "-D", "--defined-only", os.path.join(BUILD, "preload", name)],
+                                     capture_output=True, text=True, check=True).stdout
+            self.assertNotIn(" cublas", symbols)
+
+
+if __name__ == "__main__":
+    unittest.main()
