@@ -18,6 +18,7 @@
 #define HOST_SHARE  1.0  /* % of its table: idle time and CUDA calls that a gate looks at */
 #define GONE_SHARE  1.0  /* % of the GPU time that may be gone */
 #define FEWER_STEPS 2    /* times */
+#define SUSPICION   0.02 /* probability of both directions, of a row of the whole step */
 
 double gt_gate_enough(double gate_percent)
 {
@@ -120,15 +121,15 @@ static void hold_new(const struct gt_compared *c, struct gt_diff *diff)
 
 /* Told is the most precise: a kernel before the step that it is in. Lines are for people: an edit
  * moves them, and what was at a number is elsewhere. */
+static const int held[] = {GT_DIFF_RANKS, GT_DIFF_KERNELS, GT_DIFF_ONLY,
+			   GT_DIFF_OPS,   GT_DIFF_CALLS,   GT_DIFF_OVERVIEW};
+
 static void hold_rows(const struct gt_compared *c, struct gt_diff *diff)
 {
-	static const int tables[] = {GT_DIFF_RANKS, GT_DIFF_KERNELS, GT_DIFF_ONLY,
-				     GT_DIFF_OPS,   GT_DIFF_CALLS,   GT_DIFF_OVERVIEW};
-
-	for (size_t i = 0; i < sizeof(tables) / sizeof(tables[0]); i++) {
-		if (tables[i] == GT_DIFF_ONLY)
+	for (size_t i = 0; i < sizeof(held) / sizeof(held[0]); i++) {
+		if (held[i] == GT_DIFF_ONLY)
 			hold_new(c, diff);
-		hold_table(c, diff, tables[i]);
+		hold_table(c, diff, held[i]);
 	}
 }
 
@@ -190,6 +191,65 @@ static int doubt_steps(const struct gt_compared *c, struct gt_diff *diff)
 	return 0;
 }
 
+/* Undecided, although all of its interval is above the gate: of the rows of a step as a whole, of
+ * which there are few, that is enough; of the many others, chance makes some so, and the change
+ * must be one that the evidence was said to show. */
+static bool is_suspect(const struct gt_compared *c, int table, const struct gt_diff_row *row,
+		       double total, double could)
+{
+	bool stands_out =
+		table == GT_DIFF_OVERVIEW ? row->p <= SUSPICION : slower_by(row) > could * 100;
+	double low, high;
+
+	return stands_out && row->verdict == GT_VERDICT_UNSURE &&
+	       gt_judge_interval(row, &low, &high) && low * 100 > c->request->gate &&
+	       fmax(row->mean[0], row->mean[1]) * 100 >= share_of(c, table) * total;
+}
+
+static int say_suspects(const struct gt_compared *c, struct gt_diff *diff, int table,
+			const struct gt_diff_row *worst, size_t others)
+{
+	char name[512], more[64] = "";
+	double low, high;
+
+	gt_gate_name(c, table, worst->row, name, sizeof(name));
+	gt_judge_interval(worst, &low, &high);
+	if (others)
+		snprintf(more, sizeof(more), ", and %zu more", others);
+	return gt_diff_say(
+		&diff->doubts,
+		"perhaps slower, which takes more steps or runs to tell: %.300s %+.1f %% "
+		"(95 %% interval %+.1f..%+.1f %%)%s",
+		name, expm1(worst->whole.change) * 100, low * 100, high * 100, more);
+}
+
+/* Of each table the row that may have lost the most time. */
+static int doubt_undecided(const struct gt_compared *c, struct gt_diff *diff)
+{
+	double could = gt_diff_could_show(&c->judged[GT_DIFF_KERNELS]);
+	int rc = 0;
+
+	for (size_t i = 0; !rc && i < sizeof(held) / sizeof(held[0]); i++) {
+		const struct gt_judged *judged = &c->judged[held[i]];
+		double total = held[i] == GT_DIFF_ONLY ? gpu_time(c) : total_of(judged, held[i]);
+		const struct gt_diff_row *worst = NULL;
+		size_t found = 0;
+
+		for (size_t k = 0; k < judged->rows.count; k++) {
+			const struct gt_diff_row *row = &judged->rows.at[k];
+
+			if (!is_suspect(c, held[i], row, total, could))
+				continue;
+			found++;
+			if (!worst || row->mean[1] - row->mean[0] > worst->mean[1] - worst->mean[0])
+				worst = row;
+		}
+		if (worst)
+			rc = say_suspects(c, diff, held[i], worst, found - 1);
+	}
+	return rc;
+}
+
 /* Whether the evidence could have shown what is asked for. */
 static int doubt_evidence(const struct gt_compared *c, struct gt_diff *diff)
 {
@@ -224,6 +284,8 @@ int gt_gate_hold(const struct gt_compared *compared, struct gt_diff *diff)
 		rc = doubt_ranks(compared, diff);
 	if (!rc)
 		rc = doubt_steps(compared, diff);
+	if (!rc)
+		rc = doubt_undecided(compared, diff);
 	if (!rc)
 		rc = doubt_evidence(compared, diff);
 	return rc;

@@ -143,18 +143,20 @@ static int tell_could(const struct gt_compared *c, struct gt_diff *diff)
 	const struct gt_judged *overview = &c->judged[GT_DIFF_OVERVIEW];
 	double kernel = gt_diff_could_show(&c->judged[GT_DIFF_KERNELS]);
 	double whole = overview->rows.count ? overview->rows.at[0].could : INFINITY;
+	char step[96];
 
 	if (!isfinite(kernel))
 		return 0;
-	if (!(whole <= 1) || !c->sides.stepped || c->sides.is_chosen)
-		return gt_diff_say(&diff->notes,
-				   "Could have shown changes of %.1f %% or more in a kernel.",
-				   kernel * 100);
-	return gt_diff_say(
-		&diff->notes,
-		"Could have shown changes of %.1f %% or more in a kernel, %.1f %% in the "
-		"time per step.",
-		kernel * 100, whole * 100);
+	if (!c->sides.stepped || c->sides.is_chosen)
+		snprintf(step, sizeof(step), "%s", "");
+	else if (whole <= 1)
+		snprintf(step, sizeof(step), ", of %.1f %% in the time per step", whole * 100);
+	else
+		snprintf(step, sizeof(step), ", not even a doubling of the time per step");
+	return gt_diff_say(&diff->notes,
+			   "Could have shown changes of %.1f %% or more in the kernels that make "
+			   "up half of the GPU time%s.",
+			   kernel * 100, step);
 }
 
 /* The mean SM clock of a side's GPUs over the time that they were read, MHz; 0: not known. */
