@@ -470,6 +470,7 @@ static int replay(struct recovery *r, const char *folder)
 	if (has_trace)
 		gt_outlet_open(&p->outlet); /* for its ledger, if for nothing else */
 	gt_replay_kept_write(&r->kept);
+	gt_replay_open_ranges(&r->records, r->spooled);
 	gt_replay_rings(&r->records);
 	gt_replay_buffers(&r->records);
 	gt_call_join_settle(&p->join, true);

@@ -156,7 +156,23 @@ struct gt_range *gt_range_outer(struct gt_ranges *ranges, struct gt_range *range
 /* One launch less refers to the range; the last one frees it. */
 void gt_range_drop_reference(struct gt_ranges *ranges, struct gt_range *range);
 
+/* ---- records.c ---- */
+
+/* Of a name, as long as names of ranges have room. */
+const struct gt_string *gt_range_string(struct gt_ranges *ranges, const char *text, size_t length);
+
+/* Sets domain, from the reference range->domain, and label. */
+void gt_range_label(struct gt_ranges *ranges, struct gt_range *range);
+
+/* Makes it the call of a library. */
+void gt_range_describe_library(struct gt_ranges *ranges, struct gt_range *range,
+			       const struct gt_library_call *call);
+
 /* ---- shadows.c ---- */
+
+/* Each open range that no filter leaves out. */
+void gt_range_each_open(const struct gt_ranges *ranges,
+			void (*take)(void *context, struct gt_range *range), void *context);
 
 /* Settles the oldest closed ranges without waiting for their work: others need the room. */
 void gt_range_settle_oldest(struct gt_ranges *ranges);

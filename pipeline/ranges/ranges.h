@@ -19,6 +19,7 @@
 #include <stdint.h>
 
 #include "core/schema/event.h"
+#include "core/schema/open_range.h"
 
 struct gt_clock;
 struct gt_intern;
@@ -77,6 +78,17 @@ void gt_ranges_cut(struct gt_ranges *ranges);
 /* Hands every range that is open to @take, as if it ended now. */
 void gt_ranges_each_open(const struct gt_ranges *ranges,
 			 void (*take)(void *context, const struct gt_event *event), void *context);
+
+/* Copies those that are open, @max at most. Returns how many. */
+uint32_t gt_ranges_keep(const struct gt_ranges *ranges, struct gt_open_range *ret_open,
+			uint32_t max);
+
+/* For recovery: opens one again, from the outermost of a thread inwards. Its bytes may be anything;
+ * its domain is one of this process. */
+void gt_ranges_reopen(struct gt_ranges *ranges, const struct gt_open_range *open);
+
+/* Whether the range that @record begins is open: it has been opened again. */
+bool gt_ranges_has(const struct gt_ranges *ranges, const struct gt_nvtx_record *record);
 
 /* The newest collective of each communicator. */
 const struct gt_range_collectives *gt_ranges_collectives(const struct gt_ranges *ranges);

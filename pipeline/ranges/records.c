@@ -23,7 +23,7 @@
 
 /* ---- strings ---- */
 
-static const struct gt_string *keep(struct gt_ranges *ranges, const char *text, size_t length)
+const struct gt_string *gt_range_string(struct gt_ranges *ranges, const char *text, size_t length)
 {
 	const struct gt_string *string = gt_intern_find(ranges->strings, text, length);
 
@@ -41,7 +41,7 @@ static const struct gt_string *string_of(struct gt_ranges *ranges, uint32_t refe
 {
 	const struct gt_nvtx_object *object = gt_nvtx_at(reference);
 
-	return object ? keep(ranges, object->text, object->length) : NULL;
+	return object ? gt_range_string(ranges, object->text, object->length) : NULL;
 }
 
 static const struct gt_string *domain_of(struct gt_ranges *ranges,
@@ -64,8 +64,8 @@ static const struct gt_string *category_of(struct gt_ranges *ranges,
 		return NULL;
 	object = gt_nvtx_find(&key);
 	if (object)
-		return keep(ranges, object->text, object->length);
-	return keep(ranges, text, gt_text_decimal(text, record->category));
+		return gt_range_string(ranges, object->text, object->length);
+	return gt_range_string(ranges, text, gt_text_decimal(text, record->category));
 }
 
 static void decode(const struct gt_nvtx_record *record, struct gt_nvtx_decoded *ret_decoded)
@@ -83,11 +83,11 @@ static const struct gt_string *name_of(struct gt_ranges *ranges,
 	if (record->string && gt_nvtx_at(record->string))
 		return string_of(ranges, record->string);
 	if (record->text_length)
-		return keep(ranges, record->data, record->text_length);
+		return gt_range_string(ranges, record->data, record->text_length);
 	if (*decoded->message)
-		return keep(ranges, decoded->message, strlen(decoded->message));
+		return gt_range_string(ranges, decoded->message, strlen(decoded->message));
 	if (decoded->schema_name)
-		return keep(ranges, decoded->schema_name, strlen(decoded->schema_name));
+		return gt_range_string(ranges, decoded->schema_name, strlen(decoded->schema_name));
 	return gt_intern_cstr(ranges->strings, "(no name)");
 }
 
@@ -98,8 +98,16 @@ static const struct gt_string *label_of(struct gt_ranges *ranges, const struct g
 
 	if (!domain)
 		return name;
-	return keep(ranges, text,
-		    gt_text_format(text, sizeof(text), "%s:%s", domain->text, name->text));
+	return gt_range_string(
+		ranges, text,
+		gt_text_format(text, sizeof(text), "%s:%s", domain->text, name->text));
+}
+
+void gt_range_label(struct gt_ranges *ranges, struct gt_range *range)
+{
+	if (!range->event.is_operator)
+		range->event.domain = string_of(ranges, range->domain);
+	range->label = label_of(ranges, range->event.domain, range->event.name);
 }
 
 static void put_value(const struct gt_nvtx_record *record, char *out)
@@ -154,12 +162,12 @@ static bool describe_operator(struct gt_ranges *ranges, const struct gt_nvtx_rec
 		return false;
 	*ret_event = (struct gt_range_event){
 		.id = ret_event->id,
-		.name = keep(ranges, record->data, name.length),
+		.name = gt_range_string(ranges, record->data, name.length),
 		.is_operator = is_operator,
 		.is_backward = name.is_backward,
 		.has_sequence = name.has_sequence,
 		.sequence = name.sequence,
-		.dims = name.dims ? keep(ranges, name.dims, name.dims_length) : NULL,
+		.dims = name.dims ? gt_range_string(ranges, name.dims, name.dims_length) : NULL,
 	};
 	return true;
 }
@@ -194,8 +202,8 @@ static void filter(struct gt_ranges *ranges, struct gt_range *range)
 }
 
 /* No step, and no filter of NVTX ranges concerns it. */
-static void describe_library(struct gt_ranges *ranges, struct gt_range *range,
-			     const struct gt_library_call *call)
+void gt_range_describe_library(struct gt_ranges *ranges, struct gt_range *range,
+			       const struct gt_library_call *call)
 {
 	const char *name = gt_library_name(call);
 
@@ -219,12 +227,12 @@ static struct gt_range *begin(struct gt_ranges *ranges, const struct gt_nvtx_rec
 	range->domain = record->domain;
 	range->key = record->id;
 	if (library) {
-		describe_library(ranges, range, library);
+		gt_range_describe_library(ranges, range, library);
 		return range;
 	}
 	if (!describe_operator(ranges, record, &range->event))
 		describe(ranges, record, &range->event);
-	range->label = label_of(ranges, range->event.domain, range->event.name);
+	gt_range_label(ranges, range);
 	range->started = record->head.flags == GT_NVTX_START;
 	if (!gt_range_steps_begin(&ranges->steps, range))
 		filter(ranges, range);
@@ -377,7 +385,7 @@ static void emit_number(void *context, const struct gt_nvtx_number *number)
 	struct gt_counter_event *counter = &sample->event.counter;
 	const char *name = *number->name ? number->name : "value";
 
-	counter->series = keep(ranges, name, strlen(name));
+	counter->series = gt_range_string(ranges, name, strlen(name));
 	counter->is_real = number->is_real;
 	counter->value = number->integer;
 	counter->real = number->real;
@@ -402,8 +410,9 @@ static void sample_counter(struct gt_ranges *ranges, const struct gt_nvtx_record
 	if (!counter)
 		return;
 	sample.event.start = sample.event.end = time_of(ranges, record->time);
-	sample.event.counter.name = label_of(ranges, domain_of(ranges, record),
-					     keep(ranges, counter->text, counter->length));
+	sample.event.counter.name =
+		label_of(ranges, domain_of(ranges, record),
+			 gt_range_string(ranges, counter->text, counter->length));
 	if (record->value_type)
 		emit_value(&sample, record);
 	else
@@ -419,7 +428,7 @@ const struct gt_string *gt_ranges_thread_name(struct gt_ranges *ranges, uint32_t
 	struct gt_nvtx_key key = {.kind = GT_NVTX_THREAD, .number = tid, .text = ""};
 	const struct gt_nvtx_object *object = gt_nvtx_find(&key);
 
-	return object ? keep(ranges, object->text, object->length) : NULL;
+	return object ? gt_range_string(ranges, object->text, object->length) : NULL;
 }
 
 static void name_thread(struct gt_ranges *ranges, const struct gt_nvtx_record *record)
@@ -427,7 +436,7 @@ static void name_thread(struct gt_ranges *ranges, const struct gt_nvtx_record *r
 	struct gt_event event = {.kind = GT_EVENT_THREAD, .tid = (uint32_t)record->id};
 
 	event.start = event.end = time_of(ranges, record->time);
-	event.thread.name = keep(ranges, record->data, record->text_length);
+	event.thread.name = gt_range_string(ranges, record->data, record->text_length);
 	gt_outlet_event(ranges->outlet, &event);
 }
 
@@ -438,7 +447,7 @@ static void name_stream(struct gt_ranges *ranges, const struct gt_nvtx_record *r
 	event.start = event.end = time_of(ranges, record->time);
 	event.place.device = (uint32_t)record->value;
 	event.place.stream = (uint32_t)record->id;
-	event.stream.name = keep(ranges, record->data, record->text_length);
+	event.stream.name = gt_range_string(ranges, record->data, record->text_length);
 	gt_outlet_event(ranges->outlet, &event);
 }
 
@@ -457,7 +466,7 @@ static void name_other(struct gt_ranges *ranges, const struct gt_nvtx_record *re
 				   (unsigned long)record->id);
 	memcpy(text + n, record->data, record->text_length);
 	event.start = event.end = time_of(ranges, record->time);
-	event.range.name = keep(ranges, text, n + record->text_length);
+	event.range.name = gt_range_string(ranges, text, n + record->text_length);
 	gt_outlet_event(ranges->outlet, &event);
 }
 

@@ -272,8 +272,8 @@ static struct gt_event event_of_open(const struct gt_ranges *ranges, const struc
 }
 
 /* Of all threads; what another thread may end stands elsewhere, too. */
-static void each_open(const struct gt_ranges *ranges,
-		      void (*take)(void *context, struct gt_range *range), void *context)
+void gt_range_each_open(const struct gt_ranges *ranges,
+			void (*take)(void *context, struct gt_range *range), void *context)
 {
 	for (uint32_t i = 0; i < GT_RANGE_BUCKETS; i++) {
 		for (struct gt_range_thread *t = ranges->threads[i]; t; t = t->next)
@@ -299,7 +299,7 @@ void gt_ranges_cut(struct gt_ranges *ranges)
 {
 	while (ranges->closed_first) /* they are inside those */
 		settle(ranges, &ranges->closed_first);
-	each_open(ranges, cut, ranges);
+	gt_range_each_open(ranges, cut, ranges);
 }
 
 struct open_taker {
@@ -322,7 +322,7 @@ void gt_ranges_each_open(const struct gt_ranges *ranges,
 	struct open_taker taker = {.ranges = ranges, .take = take, .context = context};
 
 	if (ranges->open_count)
-		each_open(ranges, hand_out, &taker);
+		gt_range_each_open(ranges, hand_out, &taker);
 }
 
 void gt_ranges_settle(struct gt_ranges *ranges, bool all)

@@ -186,7 +186,38 @@ static void take_range_record(struct gt_replay_records *r, const struct gt_ring_
 	mine->domain = find_domain(r, range->domain);
 	if (mine->string)
 		take_registered(r, mine);
-	gt_ranges_record(r->ranges, mine);
+	if (!gt_ranges_has(r->ranges, mine))
+		gt_ranges_record(r->ranges, mine);
+}
+
+/* From the outermost inwards. */
+static int by_start(const void *a, const void *b)
+{
+	const struct gt_open_range *x = a, *y = b;
+
+	if (x->start != y->start)
+		return x->start < y->start ? -1 : 1;
+	return (x->key > y->key) - (x->key < y->key);
+}
+
+void gt_replay_open_ranges(struct gt_replay_records *r, const struct gt_spooled *spooled)
+{
+	const struct gt_spooled_ranges *kept =
+		&spooled->ranges[atomic_load(&spooled->last_ranges) & 1];
+	uint32_t count = kept->count < GT_SPOOLED_RANGES ? kept->count : GT_SPOOLED_RANGES;
+	struct gt_open_range *sorted = gt_memory_map(sizeof(kept->at));
+
+	if (!sorted) {
+		r->ranges_lost += count;
+		return;
+	}
+	memcpy(sorted, kept->at, count * sizeof(*sorted));
+	qsort(sorted, count, sizeof(*sorted), by_start);
+	for (uint32_t i = 0; i < count; i++) {
+		sorted[i].domain = find_domain(r, sorted[i].domain);
+		gt_ranges_reopen(r->ranges, &sorted[i]);
+	}
+	gt_memory_unmap(sorted, sizeof(kept->at));
 }
 
 static void (*const takers[])(struct gt_replay_records *r, const struct gt_ring_record *record) = {

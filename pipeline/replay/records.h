@@ -49,6 +49,9 @@ int gt_replay_records_init(struct gt_replay_records *records, const struct gt_sp
 /* Also of a zeroed struct. */
 void gt_replay_records_fini(struct gt_replay_records *records);
 
+/* The ranges whose beginnings are in no ring any more. Before the rings. */
+void gt_replay_open_ranges(struct gt_replay_records *records, const struct gt_spooled *spooled);
+
 /* Those of the rings: calls, ranges, samples. */
 void gt_replay_rings(struct gt_replay_records *records);
 

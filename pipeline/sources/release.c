@@ -24,14 +24,24 @@ static void note_open(void *context, const struct gt_event *event)
 	release->spooling->spooled->open_ranges -= gt_recorder_open(release->recorder, event);
 }
 
+/* Returns how many had no room. */
+static uint64_t keep_open(const struct gt_release *release)
+{
+	struct gt_spooled_ranges *kept = gt_spooling_ranges(release->spooling);
+
+	kept->count = gt_ranges_keep(release->ranges, kept->at, GT_SPOOLED_RANGES);
+	gt_spooling_ranges_kept(release->spooling);
+	return gt_ranges_open(release->ranges) - kept->count;
+}
+
 /* The open ranges whose beginnings a kill loses. */
 static uint64_t forgotten_ranges(const struct gt_release *release)
 {
 	struct gt_spooled *spooled = release->spooling->spooled;
 
-	spooled->open_ranges = gt_ranges_open(release->ranges);
 	if (!release->recorder->store)
-		return spooled->open_ranges;
+		return keep_open(release);
+	spooled->open_ranges = gt_ranges_open(release->ranges);
 	gt_recorder_open_begin(release->recorder);
 	gt_ranges_each_open(release->ranges, note_open, (void *)release);
 	gt_recorder_opened(release->recorder);
@@ -75,6 +85,8 @@ void gt_release_all(const struct gt_release *release)
 	gt_spooling_rings(release->spooling);
 	gt_osrt_settle();
 	gt_release_note_read(release->spooling, release->join);
+	gt_spooling_ranges(release->spooling)->count = 0; /* that file has them */
+	gt_spooling_ranges_kept(release->spooling);
 	for (struct gt_thread *t = gt_threads_first(); t; t = t->next)
 		gt_ring_release(&t->ring);
 	gt_cupti_buffers_release(UINT64_MAX);

@@ -242,6 +242,20 @@ const struct gt_spooled_read *gt_spooled_read(const struct gt_spooled *spooled)
 	return &spooled->read[atomic_load(&spooled->last_read) & 1];
 }
 
+struct gt_spooled_ranges *gt_spooling_ranges(const struct gt_spooling *spooling)
+{
+	struct gt_spooled *spooled = spooling->spooled;
+
+	return &spooled->ranges[!atomic_load(&spooled->last_ranges)];
+}
+
+void gt_spooling_ranges_kept(const struct gt_spooling *spooling)
+{
+	struct gt_spooled *spooled = spooling->spooled;
+
+	atomic_store(&spooled->last_ranges, !atomic_load(&spooled->last_ranges));
+}
+
 void gt_spooling_lost(const struct gt_spooling *spooling, const struct gt_losses *lost)
 {
 	if (spooling->spooled)

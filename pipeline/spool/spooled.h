@@ -20,6 +20,7 @@
 #include "core/losses.h"
 #include "core/schema/ledger.h"
 #include "core/schema/metadata.h"
+#include "core/schema/open_range.h"
 #include "core/schema/os_call.h"
 
 struct gt_recorder_store;
@@ -42,13 +43,23 @@ struct gt_spooled_read {
 	uint64_t capacity, count;
 };
 
+#define GT_SPOOLED_RANGES 256u
+
+/* Ranges whose beginnings are in no ring any more. Some may be in a ring, too. */
+struct gt_spooled_ranges {
+	uint32_t count;
+	struct gt_open_range at[GT_SPOOLED_RANGES];
+};
+
 /* As it lies in the spool; pointers in it are addresses of the dead process. */
 struct gt_spooled {
 	uint32_t has_cupti;
 	uint32_t metadata_generation;
 	char unwinder[32];
 	uint32_t context_device[GT_TRANSLATE_CONTEXTS];
-	uint64_t open_ranges; /* whose beginnings are in no ring any more */
+	uint64_t open_ranges; /* whose beginnings are in no ring any more, nor here: */
+	struct gt_spooled_ranges ranges[2];
+	_Atomic uint32_t last_ranges; /* which of the two is whole */
 	struct gt_clock clock;
 	struct gt_metadata metadata;
 	struct gt_ledger ledger;
@@ -127,6 +138,11 @@ const struct gt_spooled_read *gt_spooled_read(const struct gt_spooled *spooled);
 
 /* Adds what gt_spooling_rings keeps up to date. */
 void gt_spooled_add_rings(struct gt_ledger *to, const struct gt_ledger *from);
+
+/* Where those that are open now are to be put, before their beginnings leave their rings; they
+ * count once _kept is called. There is a spool. */
+struct gt_spooled_ranges *gt_spooling_ranges(const struct gt_spooling *spooling);
+void gt_spooling_ranges_kept(const struct gt_spooling *spooling);
 
 /* What is lost so far. Before the records that it was made of leave the spool. */
 void gt_spooling_lost(const struct gt_spooling *spooling, const struct gt_losses *lost);

@@ -395,27 +395,82 @@ Test(recover, puts_work_without_times_and_without_a_launch_into_the_life_of_the_
 	free(text);
 }
 
-Test(recover, counts_ranges_whose_beginning_is_gone)
+/* Takes the records of ranges, as the drain thread does. @rings_too: they leave their ring. */
+static void take_ranges(bool rings_too)
 {
 	const struct gt_ring_record *record;
-	char *text;
 
-	if (!template_begin())
-		cr_skip("no tmpfs with enough room");
-	template.output.failed = true; /* records need not wait for a file */
-	template_calls(1);
-	put_range(GT_NVTX_PUSH, 0, "epoch", 0);
+	template.output.failed = rings_too; /* records need not wait for a file */
 	while ((record = gt_ring_next(&gt_thread_self->ring))) {
 		if (record->type == GT_RECORD_NVTX)
 			gt_ranges_record(template.ranges, (const void *)record);
 		gt_ring_pass(&gt_thread_self->ring, record);
 	}
 	gt_release_rings(&template.release);
+}
+
+Test(recover, has_ranges_whose_beginning_left_the_ring)
+{
+	char *text;
+
+	if (!template_begin())
+		cr_skip("no tmpfs with enough room");
+	template_calls(1);
+	put_range(GT_NVTX_PUSH, 0, "epoch", 0);
+	put_range(GT_NVTX_PUSH, 1, "step", 0);
+	put_range(GT_NVTX_START, 77, "request", 0);
+	put_range(GT_NVTX_PUSH, 2, "over", 0);
+	put_range(GT_NVTX_POP, 2, "", 0);
+	take_ranges(true);
 	template_calls(4);
-	put_range(GT_NVTX_POP, 0, "", 0);
+	put_range(GT_NVTX_POP, 1, "", 0);
+	put_range(GT_NVTX_PUSH, 1, "next", 0);
+	put_range(GT_NVTX_END, 77, "", 0);
 	gt_release_buffers(&template.release);
 	text = recover();
-	cr_assert(strstr(text, "\"ranges_lost\": 1"), "%s", text);
+	cr_assert_eq(count(text, "\"cat\": \"user_annotation\""), 4, "%s", text);
+	cr_assert_eq(count(text, "\"name\": \"step\""), 1, "%s", text);
+	cr_assert_eq(count(text, "\"name\": \"request\""), 1, "%s", text);
+	cr_assert_eq(count(text, "\"name\": \"next\""), 1, "%s", text);
+	cr_assert_eq(count(text, "\"name\": \"epoch\""), 1, "%s", text);
+	cr_assert_eq(count(text, "\"unfinished\""), 2, "epoch and next: %s", text);
+	cr_assert(strstr(text, "\"ranges_lost\": 0"), "%s", text);
+	free(text);
+}
+
+Test(recover, has_ranges_once_that_are_in_a_ring_too)
+{
+	char *text;
+
+	if (!template_begin())
+		cr_skip("no tmpfs with enough room");
+	template_calls(1);
+	put_range(GT_NVTX_PUSH, 0, "epoch", 0);
+	put_range(GT_NVTX_START, 77, "request", 0);
+	take_ranges(false); /* killed before the ring gives them back */
+	gt_release_buffers(&template.release);
+	text = recover();
+	cr_assert_eq(count(text, "\"name\": \"epoch\""), 1, "%s", text);
+	cr_assert_eq(count(text, "\"name\": \"request\""), 1, "%s", text);
+	free(text);
+}
+
+Test(recover, counts_open_ranges_that_had_no_room)
+{
+	char *text;
+
+	if (!template_begin())
+		cr_skip("no tmpfs with enough room");
+	template_calls(1);
+	for (uint64_t level = 0; level < GT_SPOOLED_RANGES + 3; level++) {
+		put_range(GT_NVTX_PUSH, level, "deep", 0);
+		take_ranges(true);
+	}
+	template_calls(4);
+	gt_release_buffers(&template.release);
+	text = recover();
+	cr_assert_eq(count(text, "\"name\": \"deep\""), GT_SPOOLED_RANGES, "%d", count(text, "\"name\": \"deep\""));
+	cr_assert(strstr(text, "\"ranges_lost\": 3"), "%s", text);
 	free(text);
 }
 
