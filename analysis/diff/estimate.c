@@ -68,6 +68,19 @@ struct gt_test gt_estimate_test(const struct gt_estimate side[2], const double i
 	return test;
 }
 
+void gt_estimate_test_difference(const struct gt_estimate side[2], const double inflate[2],
+				 struct gt_test *test)
+{
+	double difference = fabs(side[1].mean - side[0].mean), sum = 0, error;
+
+	if (!test->is_known || !(difference > 0))
+		return;
+	for (int s = 0; s < 2; s++)
+		sum += side[s].variance * inflate[s] / side[s].n * side[s].mean * side[s].mean;
+	error = fabs(test->change) * sqrt(sum) / difference;
+	test->error = fmax(test->error, error);
+}
+
 void gt_estimate_prior(const double *variances, size_t count, double freedom, double *ret_variance,
 		       double *ret_freedom)
 {

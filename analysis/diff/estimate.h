@@ -23,6 +23,11 @@ struct gt_estimate gt_estimate_of(const struct gt_series *series, const double *
  * value on a side the variance of the other is taken for both. */
 struct gt_test gt_estimate_test(const struct gt_estimate side[2], const double inflate[2]);
 
+/* The same test as that of the difference of the means, not of their ratio: where few values make
+ * up most of a mean, the logarithm makes its error too small. */
+void gt_estimate_test_difference(const struct gt_estimate side[2], const double inflate[2],
+				 struct gt_test *test);
+
 /* The prior of variances that have @freedom each: what they scatter around, and how many degrees of
  * freedom it is worth (Smyth 2004, section 6.2): of few units at most three times @freedom, because
  * rows may share noise that is not common to all. */

@@ -52,7 +52,7 @@ static void collapse(struct gt_series *series, const struct gt_diff_side *side)
 			within += squares / (n - 1) / (mean * mean);
 			floor += squares / (n - 1) / n / (mean * mean);
 		}
-		series->values.at[kept++] = (struct gt_value){run, mean};
+		series->values.at[kept++] = (struct gt_value){.unit = run, .x = mean};
 	}
 	series->values.count = kept;
 	series->within = kept ? within / (double)kept : 0;
@@ -180,15 +180,15 @@ static void show(struct judging *t, struct gt_diff_row *row)
 /* Outliers of each row go, then each is seen as it is shown, then runs become one value each. */
 static int settle_rows(struct judging *t)
 {
-	for (int s = 0; s < 2; s++) {
-		double scale = usual(t, scale_of, s);
+	double scale[2];
 
-		if (scale < 0)
+	for (int s = 0; s < 2; s++) {
+		scale[s] = usual(t, scale_of, s);
+		if (scale[s] < 0)
 			return -ENOMEM;
-		for (size_t i = 0; i < t->judged->rows.count; i++)
-			gt_series_leave_out(&t->judged->rows.at[i].side[s], &t->sides->side[s],
-					    scale);
 	}
+	for (size_t i = 0; i < t->judged->rows.count; i++)
+		gt_series_leave_out(t->judged->rows.at[i].side, t->sides, scale);
 	for (size_t i = 0; i < t->judged->rows.count; i++)
 		show(t, &t->judged->rows.at[i]);
 	for (size_t i = 0; t->by_run && i < t->judged->rows.count; i++)
@@ -204,7 +204,7 @@ static bool is_dense(const struct judging *t, const struct gt_diff_row *row)
 	for (int s = 0; s < 2; s++)
 		if (row->side[s].values.count + (t->by_run ? 0 : row->side[s].left_out) !=
 			    t->units[s] ||
-		    !(row->mean[s] > 0))
+		    !(row->mean[s] > 0) || row->side[s].is_rough)
 			return false;
 	return true;
 }
@@ -301,6 +301,8 @@ static void test_whole(const struct judging *t, const double inflate[2], struct 
 			return;
 	}
 	row->whole = gt_estimate_test(e, inflate);
+	if (row->side[0].is_rough)
+		gt_estimate_test_difference(e, inflate, &row->whole);
 	row->whole.change += row->more_ops;
 }
 

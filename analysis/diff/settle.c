@@ -81,14 +81,14 @@ static size_t mark_warm_up(struct gt_unit *units, const double *factors, size_t 
 }
 
 /* Units that are far from the median of all, if they are few; many are no outliers but a program
- * that does one thing now and another then. */
-static void mark_outliers(struct gt_unit *units, const double *factors, size_t count, double *room)
+ * that does one thing now and another then. False: they are many. */
+static bool mark_outliers(struct gt_unit *units, const double *factors, size_t count, double *room)
 {
 	double scale, middle = locate(factors, count, room, &scale), limit;
 	size_t found = 0;
 
 	if (!(middle > 0))
-		return;
+		return true;
 	limit = log1p(fmax(OUTLIER, FAR * scale / middle));
 	for (size_t i = 0; i < count; i++)
 		found += fabs(log(fmax(factors[i] / middle, 1e-9))) > limit;
@@ -98,6 +98,7 @@ static void mark_outliers(struct gt_unit *units, const double *factors, size_t c
 		units[i].out = GT_UNIT_OUTLIER;
 		units[i].factor = factors[i] / middle;
 	}
+	return found <= may_leave_out(count);
 }
 
 /* A row's value of each of a run's units, when it has one in each; else false. */
@@ -154,8 +155,9 @@ static bool find_factors(const struct gt_diff_sides *sides, int s, const struct 
 	return dense > 0;
 }
 
+/* @ret_many: set if a run has too many outliers. */
 static int leave_out_of_run(struct gt_diff_sides *sides, int s, const struct gt_diff_rows *rows,
-			    size_t first, size_t count)
+			    size_t first, size_t count, bool *ret_many)
 {
 	size_t most = count > rows->groups.list.count ? count : rows->groups.list.count;
 	double *factors = calloc(count + 1, sizeof(*factors));
@@ -166,15 +168,25 @@ static int leave_out_of_run(struct gt_diff_sides *sides, int s, const struct gt_
 		struct gt_unit *units = sides->side[s].units.at + first;
 		size_t warm = mark_warm_up(units, factors, count, room);
 
-		mark_outliers(units + warm, factors + warm, count - warm, room);
+		if (!mark_outliers(units + warm, factors + warm, count - warm, room))
+			*ret_many = true;
 	}
 	free(factors);
 	free(room);
 	return rc;
 }
 
+/* As gt_series_leave_out. */
+static void keep_outliers(struct gt_diff_side *side)
+{
+	for (size_t i = 0; i < side->units.count; i++)
+		if (side->units.at[i].out == GT_UNIT_OUTLIER)
+			side->units.at[i].out = GT_UNIT_KEPT;
+}
+
 int gt_diff_leave_out(struct gt_diff_sides *sides, const struct gt_diff_rows *kernels)
 {
+	bool are_many = false;
 	int rc = 0;
 
 	for (int s = 0; !rc && s < 2; s++) {
@@ -185,8 +197,14 @@ int gt_diff_leave_out(struct gt_diff_sides *sides, const struct gt_diff_rows *ke
 			for (end = first; end < side->units.count &&
 					  side->units.at[end].run == side->units.at[first].run;)
 				end++;
-			rc = leave_out_of_run(sides, s, kernels, first, end - first);
+			rc = leave_out_of_run(sides, s, kernels, first, end - first, &are_many);
 		}
+	}
+	for (int s = 0; s < 2; s++) {
+		struct gt_diff_side *side = &sides->side[s];
+
+		if (are_many)
+			keep_outliers(side);
 		side->kept = 0;
 		for (size_t i = 0; i < side->units.count; i++)
 			side->kept += side->units.at[i].out == GT_UNIT_KEPT;
@@ -206,8 +224,8 @@ int gt_series_make(struct gt_series *ret_series, const struct gt_diff_sides *sid
 		double parts = !sides->stepped     ? (double)triples->at[i + 2]
 			       : rows->of_one_rank ? 1
 						   : (double)unit->ranks;
-		struct gt_value value = {(uint32_t)triples->at[i],
-					 (double)triples->at[i + 1] / parts};
+		struct gt_value value = {.unit = (uint32_t)triples->at[i],
+					 .x = (double)triples->at[i + 1] / parts};
 
 		if (unit->out == GT_UNIT_KEPT && !gt_vec_push(&ret_series->values, value))
 			return -ENOMEM;
@@ -244,8 +262,8 @@ double gt_series_scale(const struct gt_series *series)
 	return scale;
 }
 
-/* Those of one run. */
-static void leave_out_between(struct gt_series *series, size_t from, size_t until, double scale)
+/* Those of one run. False: they are too many. */
+static bool mark_between(struct gt_series *series, size_t from, size_t until, double scale)
 {
 	double *values = values_of(series, from, until);
 	double *room = calloc(until - from + 1, sizeof(*room)), middle, own, limit;
@@ -257,28 +275,50 @@ static void leave_out_between(struct gt_series *series, size_t from, size_t unti
 		for (size_t i = 0; i < until - from; i++)
 			found += fabs(values[i] - middle) > limit;
 		for (size_t i = from; found <= may_leave_out(until - from) && i < until; i++)
-			if (fabs(values[i - from] - middle) > limit)
-				series->values.at[i].x = -1;
+			series->values.at[i].is_out = fabs(values[i - from] - middle) > limit;
 	}
 	free(values);
 	free(room);
+	return found <= may_leave_out(until - from);
 }
 
-void gt_series_leave_out(struct gt_series *series, const struct gt_diff_side *side, double scale)
+static bool mark_values(struct gt_series *series, const struct gt_diff_side *side, double scale)
 {
 	const struct gt_unit *units = side->units.at;
-	size_t end, kept = 0, count = series->values.count;
+	size_t end, count = series->values.count;
+	bool are_few = true;
 
 	for (size_t from = 0; from < count; from = end) {
 		uint32_t run = units[series->values.at[from].unit].run;
 
 		for (end = from; end < count && units[series->values.at[end].unit].run == run;)
 			end++;
-		leave_out_between(series, from, end, scale);
+		are_few &= mark_between(series, from, end, scale);
 	}
+	return are_few;
+}
+
+static void drop_marked(struct gt_series *series)
+{
+	size_t kept = 0, count = series->values.count;
+
 	for (size_t i = 0; i < count; i++)
-		if (series->values.at[i].x >= 0)
+		if (!series->values.at[i].is_out)
 			series->values.at[kept++] = series->values.at[i];
 	series->left_out = count - kept;
 	series->values.count = kept;
+}
+
+void gt_series_leave_out(struct gt_series series[2], const struct gt_diff_sides *sides,
+			 const double scale[2])
+{
+	bool are_few = true;
+
+	for (int s = 0; s < 2; s++)
+		are_few &= mark_values(&series[s], &sides->side[s], scale[s]);
+	for (int s = 0; s < 2; s++) {
+		series[s].is_rough = !are_few;
+		if (are_few)
+			drop_marked(&series[s]);
+	}
 }

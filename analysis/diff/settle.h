@@ -15,12 +15,14 @@
 struct gt_value {
 	uint32_t unit; /* of its side; a run's number once runs are compared */
 	double x;      /* ns */
+	bool is_out;   /* far from all others of its run */
 };
 
 /* A row's values on one side, by unit. */
 struct gt_series {
 	GT_VEC(struct gt_value) values;
 	size_t left_out; /* values far from all others of their run */
+	bool is_rough;   /* has so many of those that none is left out */
 	double floor;    /* the least that its variance can be, as a part of the mean squared */
 	double within;   /* of means of runs: the usual variance of a unit inside of its run */
 };
@@ -33,9 +35,12 @@ int gt_series_make(struct gt_series *ret_series, const struct gt_diff_sides *sid
 		   const struct gt_diff_rows *rows, uint32_t row);
 void gt_series_fini(struct gt_series *series);
 
-/* Leaves single values out: few, and further from the median of their run than noise. @scale: the
- * usual deviation of such rows, as a part of the median. */
-void gt_series_leave_out(struct gt_series *series, const struct gt_diff_side *side, double scale);
+/* Leaves single values out of the two sides of a row: few, and further from the median of their run
+ * than noise. Where they are too many on one side they stay on both: what is noise there would be a
+ * change against a side without it. @scale: the usual deviation of such rows on each side, as a
+ * part of the median. */
+void gt_series_leave_out(struct gt_series series[2], const struct gt_diff_sides *sides,
+			 const double scale[2]);
 
 /* Median absolute deviation as a part of the median; 0 of less than three values. -1: no memory. */
 double gt_series_scale(const struct gt_series *series);

@@ -70,7 +70,9 @@ static enum gt_verdict verdict_of(const struct gt_diff_row *row, const struct gt
 	if (!group->tag[1])
 		return GT_VERDICT_GONE;
 	if (fabs(change) * 100 <= GT_DIFF_SMALLEST * row->mean[0])
-		return GT_VERDICT_SAME;
+		return change == 0 || row->could <= enough || !row->whole.is_known
+			       ? GT_VERDICT_SAME
+			       : GT_VERDICT_UNSURE;
 	if (row->is_sure)
 		return row->whole.change > 0 ? GT_VERDICT_SLOWER : GT_VERDICT_FASTER;
 	if (!gt_judge_interval(row, &low, &high) || low > 0 || high < 0)

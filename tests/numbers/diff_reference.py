@@ -128,13 +128,13 @@ def kept_steps(kernels, count):
 
 
 def without_outliers(values, usual):
-    """(step, value) pairs that stay."""
+    """(step, value) pairs that stay; None: there are too many outliers."""
     xs = [x for _, x in values]
     middle, n = statistics.median(xs), len(xs)
     limit = middle * max(0.2, 6 * max(usual, scale_of(xs) / middle))
     far = [x for x in xs if abs(x - middle) > limit]
     if len(far) > (0 if n < 5 else 1 if n < 10 else n // 10):
-        return values
+        return None
     return [(i, x) for i, x in values if abs(x - middle) <= limit]
 
 
@@ -151,6 +151,13 @@ def welch(a, b, inflate):
     error = sum(parts)
     df = error**2 / sum(p * p / f for p, f in zip(parts, freedom))
     return math.log(b[0] / a[0]), math.sqrt(error), df
+
+
+def of_difference(test, m, inflate):
+    """The error with which the difference of the means is as far from 0 as their ratio from 1."""
+    change, error, df = test
+    linear = math.sqrt(sum(m[s][2] * inflate[s] / m[s][1] * m[s][0] ** 2 for s in (0, 1)))
+    return change, max(error, abs(change) * linear / abs(m[1][0] - m[0][0])), df
 
 
 def inflation(rows, common, n, weight):
@@ -203,23 +210,28 @@ def judge_table(names, sides, kept, counts, table):
             for s in (0, 1)
         ]
         stay = [without_outliers(values[s][name], usual[s]) for s in (0, 1)]
-        rows[name] = types.SimpleNamespace(
-            values=stay, floor=floor, mean=[statistics.fmean(x for _, x in v) for v in stay], apart=None
-        )
+        rough = None in stay
+        if rough:
+            stay = [values[s][name] for s in (0, 1)]
+        means = [statistics.fmean(x for _, x in v) for v in stay]
+        rows[name] = types.SimpleNamespace(values=stay, floor=floor, mean=means, apart=None, rough=rough)
+    dense = {name: r for name, r in rows.items() if not r.rough}
     common = [
-        {i: midmean([dict(r.values[s])[i] / r.mean[s] for r in rows.values() if i in dict(r.values[s])]) for i in kept[s]}
+        {i: midmean([dict(r.values[s])[i] / r.mean[s] for r in dense.values() if i in dict(r.values[s])]) for i in kept[s]}
         for s in (0, 1)
     ]
-    all_of = [[r.values[s] for r in rows.values()] for s in (0, 1)]
+    all_of = [[r.values[s] for r in dense.values()] for s in (0, 1)]
     n = [len(k) for k in kept]
     inflate = [inflation(all_of[s], ones[s], n[s], n[s]) for s in (0, 1)]
-    inflate_apart = [inflation(all_of[s], common[s], n[s], n[s] * len(rows)) for s in (0, 1)]
+    inflate_apart = [inflation(all_of[s], common[s], n[s], n[s] * len(dense)) for s in (0, 1)]
     for row in rows.values():
         plain = [moments(row.values[s], ones[s], row.floor[s]) for s in (0, 1)]
         row.noise = max(math.sqrt(m[2]) for m in plain)
         row.whole = welch(*plain, inflate)
-    if len(rows) >= 10:
-        test_apart(rows, common, n, inflate, inflate_apart, ones)
+        if row.rough:
+            row.whole = of_difference(row.whole, plain, inflate)
+    if len(dense) >= 10:
+        test_apart(dense, common, n, inflate, inflate_apart, ones)
     return rows
 
 
@@ -244,8 +256,10 @@ def test_apart(rows, common, n, inflate, inflate_apart, ones):
 
 
 def verdict(row):
-    if abs(row.mean[1] - row.mean[0]) <= SMALLEST * row.mean[0]:
+    if row.mean[0] == row.mean[1]:
         return "same"
+    if abs(row.mean[1] - row.mean[0]) <= SMALLEST * row.mean[0]:
+        return "same" if row.could <= ENOUGH else "cannot tell"
     if row.sure:
         return "slower" if row.whole[0] > 0 else "faster"
     return "same" if row.low <= 0 <= row.high and row.could <= ENOUGH else "cannot tell"

@@ -19,11 +19,14 @@ def student(rng, freedom=3):
 
 
 # Noise of each kernel in each step that is not Gaussian, around 1: heavy tails on both sides; a
-# long tail above, as waiting has it; one operation of 50 that takes up to three times as long
+# long tail above, as waiting has it; one operation of 50 that takes up to three times as long, or
+# one of ten that takes up to nine times: so often that a row's outliers may be too many to be left out
 SHAPES = {
     "own": lambda rng: 1 + NOISE * rng.gauss(0, 1),
     "tails": lambda rng: max(1 + NOISE * student(rng), 0.1),
     "skewed": lambda rng: 1 + NOISE * (rng.expovariate(1) - 1),
+    "often": lambda rng: (1 + NOISE * rng.gauss(0, 1))
+    * (rng.uniform(2, 9) if rng.random() < 0.1 else 1),
     "spikes": lambda rng: (1 + NOISE * rng.gauss(0, 1))
     * (rng.uniform(1.2, 3) if rng.random() < 0.02 else 1),
 }
