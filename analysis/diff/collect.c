@@ -280,6 +280,7 @@ static int collect_rank(struct gt_diff_rows *rows, const struct gt_diff_sides *s
 {
 	switch (which) {
 	case GT_DIFF_OVERVIEW:
+		rows->of_time = true;
 		return overview_of_rank(rows, sides, s, rank);
 	case GT_DIFF_RANKS:
 		return work_of_rank(rows, sides, s, rank);

@@ -30,6 +30,7 @@ struct gt_diff_rows {
 	GT_VEC(uint8_t) frames; /* of lines: enum gt_diff_frame, by number of the group */
 	struct gt_names lines;
 	bool of_one_rank; /* values are not means of the ranks */
+	bool of_time;     /* a row is no operations, but the time in which they are */
 };
 
 /* Starts the empty rows of a table and fills them; one triple a unit, by unit. A table that would
@@ -38,6 +39,13 @@ struct gt_diff_rows {
 int gt_diff_collect(struct gt_diff_rows *ret_rows, const struct gt_diff_sides *sides,
 		    enum gt_diff_table which);
 void gt_diff_rows_fini(struct gt_diff_rows *rows);
+
+/* Operations of a row per rank of a side, of whole traces, and their time into @ret_ns. */
+double gt_diff_ops_of_rank(const struct gt_diff_sides *sides, const struct gt_diff_rows *rows,
+			   uint32_t row, int s, double *ret_ns);
+
+/* Finds sides->longer: the median of all kernels that both sides have. -ENOMEM. */
+int gt_diff_find_longer(struct gt_diff_sides *sides, const struct gt_diff_rows *kernels);
 
 /* One triple for each unit, by unit. */
 void gt_diff_sum_units(struct gt_dist *triples);

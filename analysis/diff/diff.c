@@ -253,6 +253,7 @@ static int judge_all(struct gt_compared *c)
 	double gate = c->request->gate < 0 ? 0 : c->request->gate;
 	int rc = 0;
 
+	rc = gt_diff_find_longer(&c->sides, &c->rows[GT_DIFF_KERNELS]);
 	for (int i = 0; !rc && i <= GT_DIFF_COUNT_; i++)
 		rc = gt_judge_table(&c->judged[i], &c->sides, &c->rows[i]);
 	if (!rc)

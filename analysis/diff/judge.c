@@ -139,27 +139,22 @@ static double worse_of(const struct judging *t, double (*of)(const struct gt_dif
 	return fmax(usual(t, of, 0), usual(t, of, 1));
 }
 
-/* Of a whole trace: a rank's operations, and the time of all. */
-static double ops_of_rank(const struct judging *t, uint32_t row, int s, double *ret_ns)
+/* More work than by the length of the recording: the logarithm. One operation more or less is the
+ * edge of a recording. */
+static double more_work(const struct judging *t, const double ops[2])
 {
-	const struct gt_dist *triples = &t->rows->groups.list.at[row].other[s];
-	double ops = 0, ranks = 0;
+	double longer = t->sides->longer;
 
-	*ret_ns = 0;
-	for (size_t i = 0; i < triples->count; i += GT_DIFF_TRIPLE) {
-		*ret_ns += (double)triples->at[i + 1];
-		ops += (double)triples->at[i + 2];
-	}
-	for (size_t i = 0; i < t->sides->side[s].ranks.count; i++)
-		ranks += t->sides->side[s].ranks.at[i].units > 0;
-	if (t->rows->of_one_rank)
-		ranks = (double)t->sides->side[s].runs;
-	*ret_ns /= fmax(ranks, 1);
-	return ops / fmax(ranks, 1);
+	if (t->rows->of_time)
+		return -log(longer);
+	if (!(ops[0] > 0) || !(ops[1] > 0))
+		return 0;
+	return fabs(ops[1] - ops[0] * longer) <= 1 ? 0 : log(ops[1] / ops[0] / longer);
 }
 
 /* What a row is shown with: of steps the mean, where it occurs, times how often that is; of whole
- * traces all its time, for which the number of its operations counts without an error. */
+ * traces all its time, of B for as much work as A has, for which the number of its operations
+ * counts without an error. */
 static void show(struct judging *t, struct gt_diff_row *row)
 {
 	double ops[2], ns[2];
@@ -170,11 +165,16 @@ static void show(struct judging *t, struct gt_diff_row *row)
 		double all = (double)t->sides->side[s].kept;
 
 		row->scatter[s] = e.freedom > 0 ? sqrt(e.variance) : -1;
-		ops[s] = ops_of_rank(t, row->row, s, &ns[s]);
+		ops[s] = gt_diff_ops_of_rank(t->sides, t->rows, row->row, s, &ns[s]);
 		row->mean[s] = !t->sides->stepped ? ns[s] : all > 0 ? e.mean * has / all : 0;
 	}
-	if (!t->sides->stepped && ops[0] > 0 && ops[1] > 0)
-		row->more_ops = log(ops[1] / ops[0]);
+	if (!t->sides->stepped) {
+		row->more_ops = more_work(t, ops);
+		if (t->rows->of_time)
+			row->mean[1] /= t->sides->longer;
+		else if (ops[0] > 0 && ops[1] > 0)
+			row->mean[1] *= ops[0] / ops[1] * exp(row->more_ops);
+	}
 }
 
 /* Outliers of each row go, then each is seen as it is shown, then runs become one value each. */

@@ -15,8 +15,9 @@
 #include "trace/health.h"
 #include "trace/job_twins.h"
 
-#define MOST_LINES    10 /* of one kind */
-#define CLOCKS_DIFFER 0.02
+#define MOST_LINES     10 /* of one kind */
+#define CLOCKS_DIFFER  0.02
+#define LENGTHS_DIFFER 0.02
 
 int gt_diff_say(struct gt_diff_lines *lines, const char *format, ...)
 {
@@ -136,6 +137,18 @@ static int tell_noise(const struct gt_compared *c, struct gt_diff *diff)
 		return -ENOMEM;
 	return gt_diff_say(&diff->notes, "A change may be one of these runs alone. To know: "
 					 "gputrace diff A1 A2 -- B1 B2");
+}
+
+static int tell_length(const struct gt_compared *c, struct gt_diff *diff)
+{
+	double longer = c->sides.longer;
+
+	if (c->sides.stepped || fabs(longer - 1) < LENGTHS_DIFFER)
+		return 0;
+	return gt_diff_say(&diff->notes,
+			   "B has %.2f times as many operations as A (median of the kernels): its "
+			   "times are those for A's work.",
+			   longer);
 }
 
 static int tell_could(const struct gt_compared *c, struct gt_diff *diff)
@@ -265,6 +278,8 @@ int gt_gate_describe(const struct gt_compared *compared, struct gt_diff *diff)
 	for (int s = 0; s < 2; s++)
 		describe_side(compared, s, diff->extent[s], sizeof(diff->extent[s]));
 	rc = tell_noise(compared, diff);
+	if (!rc)
+		rc = tell_length(compared, diff);
 	if (!rc)
 		rc = tell_could(compared, diff);
 	if (!rc)

@@ -234,14 +234,19 @@ def in_some_steps():
 
 
 def without_steps():
-    def trace(seed, **how):
-        lines = diff_traces.steps_of(random.Random(seed), 20, 40, **how)
+    def trace(seed, steps=40, **how):
+        lines = diff_traces.steps_of(random.Random(seed), 20, steps, **how)
         kept = [line for line in lines if "ProfilerStep" not in line]
         return diff_traces.write(os.path.join(cases.folder(), "t.json"), kept)
 
     a = trace(1)
     gate(2, a, trace(2))
     gate(2, a, trace(3, slow={5: 1.1}), expect=SLOWER, says="kernel_f5")
+    gate(2, a, trace(4, steps=48, scale=1 / 1.2))  # windows of one length: more work of a faster program
+    gate(2, a, trace(5, steps=32, scale=1.25), expect=SLOWER, says=r"kernel_\w+: .*\(\+2\d\.\d %\)")
+    out = cases.run("diff", a, trace(6, steps=80))[0]
+    assert "B has 2.00 times as many operations as A" in out, out
+    assert "slower" not in out and "faster" not in out, out
     assert "from part to part of the trace" in cases.run("diff", a, a)[0]
 
 

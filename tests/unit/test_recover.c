@@ -469,7 +469,8 @@ Test(recover, counts_open_ranges_that_had_no_room)
 	template_calls(4);
 	gt_release_buffers(&template.release);
 	text = recover();
-	cr_assert_eq(count(text, "\"name\": \"deep\""), GT_SPOOLED_RANGES, "%d", count(text, "\"name\": \"deep\""));
+	cr_assert_eq(count(text, "\"name\": \"deep\""), GT_SPOOLED_RANGES, "%d",
+		     count(text, "\"name\": \"deep\""));
 	cr_assert(strstr(text, "\"ranges_lost\": 3"), "%s", text);
 	free(text);
 }
