@@ -13,12 +13,14 @@
  */
 #include <dlfcn.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <pthread.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+#include <unistd.h>
 
 #include <nvtx3/nvToolsExt.h>
 
@@ -105,6 +107,25 @@ static int replay(CUstream stream)
 	return (int)device.cu.graph_launch(device.graph, stream);
 }
 
+/* Calls of the operating system that return at once: --osrt reads the clock around them. */
+static int write_byte(CUstream stream)
+{
+	static int null = -1;
+
+	(void)stream;
+	if (null < 0)
+		null = open("/dev/null", O_WRONLY | O_CLOEXEC);
+	return write(null, "", 1) != 1;
+}
+
+static int lock(CUstream stream)
+{
+	static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
+
+	(void)stream;
+	return pthread_mutex_lock(&mutex) | pthread_mutex_unlock(&mutex);
+}
+
 static const struct workload workloads[] = {
 	/* name, threads, launches per call, call, rate, synchronize every */
 	{"loop", 1, 1, launch_kernel, 0, 0, false, false},
@@ -120,6 +141,8 @@ static const struct workload workloads[] = {
 	{"copies", 1, 1, copy, 0, 0, false, false},
 	{"blocks", 1, 1, allocate_and_free, 0, 0, false, false},
 	{"decode", 1, 1, launch_kernel, 0, STEP_KERNELS, false, false},
+	{"writes", 1, 1, write_byte, 0, 0, false, false},
+	{"locks", 1, 1, lock, 0, 0, false, false},
 };
 
 static const struct workload *find(const char *name)

@@ -17,6 +17,7 @@
 #include <unistd.h>
 
 #include "cli/bench/bench.h"
+#include "core/schema/os_call.h"
 #include "readers/events.h"
 
 #define DEPTH         "30" /* with main, the thread's start and the launch itself: 40 frames */
@@ -136,6 +137,30 @@ static void forget_tracers(void)
 	}
 }
 
+/* --osrt needs another library, beside ours: its path, "" for the other levels. */
+static const char *second_library(const struct gt_bench *bench, const struct gt_bench_level *level,
+				  char *ret_path, size_t size)
+{
+	const char *slash = strrchr(bench->library, '/');
+	int folder = slash ? (int)(slash + 1 - bench->library) : 0;
+	bool wanted = false;
+
+	for (const char *const *setting = level->settings; *setting; setting++)
+		wanted |= !strncmp(*setting, "GPUTRACE_OSRT=", 14);
+	snprintf(ret_path, size, "%.*s%s", wanted ? folder : 0, bench->library,
+		 wanted ? GT_OS_LIBRARY : "");
+	return ret_path;
+}
+
+static void set_preload(const struct gt_bench *bench, const struct gt_bench_level *level)
+{
+	char second[PATH_MAX], both[2 * PATH_MAX + 1];
+
+	second_library(bench, level, second, sizeof(second));
+	snprintf(both, sizeof(both), "%s%s%s", bench->library, *second ? ":" : "", second);
+	setenv("LD_PRELOAD", both, 1);
+}
+
 static void set_environment(const struct gt_bench *bench, const struct gt_bench_level *level,
 			    const struct texts *t)
 {
@@ -148,7 +173,7 @@ static void set_environment(const struct gt_bench *bench, const struct gt_bench_
 		setenv("CUDA_INJECTION64_PATH", t->floor, 1);
 	if (level->way != GT_BENCH_PRELOAD && level->way != GT_BENCH_INJECT)
 		return;
-	setenv("LD_PRELOAD", bench->library, 1);
+	set_preload(bench, level);
 	if (level->way == GT_BENCH_INJECT)
 		setenv("CUDA_INJECTION64_PATH", bench->library, 1);
 	setenv("GPUTRACE_OUTPUT", t->output, 1);
@@ -400,7 +425,10 @@ static bool runs_well(const char *command)
 const char *gt_bench_obstacle(const struct gt_bench *bench, size_t level)
 {
 	const struct gt_bench_level *how = &gt_bench_levels[level];
+	char second[PATH_MAX];
 
+	if (*second_library(bench, how, second, sizeof(second)) && access(second, R_OK))
+		return GT_OS_LIBRARY " is not beside libgputrace.so";
 	if (how->way == GT_BENCH_NSYS && !runs_well("nsys --version >/dev/null 2>&1"))
 		return "nsys is not on this machine";
 	if (how->way == GT_BENCH_TORCH && !runs_well("python3 -c 'import torch' 2>/dev/null"))

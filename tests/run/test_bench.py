@@ -95,8 +95,18 @@ class TestBench(BenchTest):
         self.assertGreater(whole, 0)
         self.assertLess(whole, nodes / 20)  # one slice and a call instead of 100 slices
 
+    def test_calls_of_the_operating_system(self):
+        """The library that --osrt needs is preloaded there, and only there."""
+        for level, loaded in (("stacks", False), ("osrt", True)):
+            told = self.levels(self.measure("--workloads=writes,locks", "--levels=" + level, LD_DEBUG="files",
+                                            LD_DEBUG_OUTPUT=str(self.scratch / level)), "writes")[level]
+            self.assertNotIn("not measured", told)
+            files = "".join(path.read_text(errors="replace") for path in self.scratch.glob(level + ".*"))
+            self.assertIn("libgputrace.so", files)
+            self.assertEqual("calling init: " + str(LIBRARY.parent / "libgputrace-osrt.so") in files, loaded)
+
     def test_every_workload(self):
-        names = "loop,loop4,loop16,sets,rate1k,rate10k,rate100k,rate200k,rate300k,graph,copies,decode"
+        names = "loop,loop4,loop16,sets,rate1k,rate10k,rate100k,rate200k,rate300k,graph,copies,decode,writes,locks"
         told = self.measure("--levels=none,stacks", "--workloads=" + names, "--clock=cpu")
         for name in names.split(","):
             for level in self.levels(told, name).values():
