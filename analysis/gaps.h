@@ -63,10 +63,10 @@ void gt_gaps_fini(struct gt_gaps *gaps);
 struct gt_piece {
 	enum gt_cause cause;
 	const char *where;
-	const char *general; /* the same without the path that it names; "": it names none */
 	int64_t start, ns;
 	uint32_t thread;    /* of the host, when it made no call then: samples tell more. GT_NONE */
 	const char *inside; /* thread and range, for what samples tell */
+	uint32_t os_call;   /* of the model's, which tells where (gt_gaps_os_call); GT_NONE */
 };
 
 /* Receives a piece; a negative errno ends the walk. */
@@ -79,11 +79,14 @@ bool gt_gaps_hidden(const struct gt_gaps *gaps, int64_t min_ns, char *ret_text, 
 /* Hands out the pieces of one gap, in order of time. */
 int gt_gaps_explain(const struct gt_gap *gap, gt_gap_piece piece, void *data);
 
-/* What a call of the operating system waits for, "read() of /data/shard-7 from load_batch
- * (loader.py:44)", or without the path "read() of files from ...". The number of one of model->
- * os_calls. *ret_is_data: a function on its stack loads data. */
+/* What the thread of a call of the operating system waited for, "thread main: read() of
+ * /data/shard-7 from load_batch (loader.py:44)", or without the path "... read() of files from
+ * ...". @os_call: of the model's. Not quick: once for a call, thread, stack and file. */
 void gt_gaps_os_call(const struct gt_model *model, uint32_t os_call, bool path, char *out,
-		     size_t size, bool *ret_is_data);
+		     size_t size);
+
+/* "thread main": a name alone, before a colon, reads as if it were a domain. */
+const char *gt_gaps_thread(const struct gt_model *model, uint32_t thread, char *out, size_t size);
 
 /* Where the thread was at a sample: the launching frame, where that is the user's
  * (gt_key_launching); else the nearest line of Python, else the nearest function outside the C

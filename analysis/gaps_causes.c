@@ -53,9 +53,10 @@ struct gaps_causes_row {
 };
 
 struct causes {
-	struct gt_shares shares; /* names: the cause as a digit, then the place */
-	struct gt_groups rows;   /* the same without a line; index in list: of a row */
-	struct gt_groups lines;  /* with the line, or file; tag[0]: samples or ns, tag[1]: row */
+	struct gt_shares shares;   /* names: the cause as a digit, then the place */
+	struct gt_groups rows;     /* the same without a line; index in list: of a row */
+	struct gt_groups lines;    /* with the line, or file; tag[0]: samples or ns, tag[1]: row */
+	struct gt_groups os_calls; /* by what words depend on */
 	GT_VEC(struct gaps_causes_row) row;
 	int64_t gap; /* number of the one whose pieces are taken */
 	char key[KEY_BYTES];
@@ -116,22 +117,58 @@ static struct gaps_causes_row *row_of(struct causes *c, const char *key, size_t 
 	return &c->row.at[*ret_index];
 }
 
-/* One row for all files that the host waited for in one place. */
-static int add_file(struct causes *c, const struct gt_piece *piece)
-{
-	struct gaps_causes_row *row;
-	struct gt_group *file;
-	size_t index;
+/* What a group of equal calls of the operating system has: numbers of others, + 1. */
+enum { TAG_ROW, TAG_FILE };
 
-	snprintf(c->key, sizeof(c->key), "%d%s", (int)piece->cause, piece->where);
-	file = gt_groups_get(&c->lines, c->key);
-	snprintf(c->key, sizeof(c->key), "%d%s", (int)piece->cause, piece->general);
-	row = row_of(c, c->key, &index);
-	if (!row || !file)
+/* One row for all files that the host waited for in one place. */
+static int name_os_call(struct causes *c, const struct gt_model *model,
+			const struct gt_piece *piece, struct gt_group *group)
+{
+	struct gt_group *file = NULL;
+	size_t index, n = (size_t)snprintf(c->key, sizeof(c->key), "%d", (int)piece->cause);
+
+	if (model->os_calls.at[piece->os_call].file != GT_NAME_NONE) {
+		gt_gaps_os_call(model, piece->os_call, true, c->key + n, sizeof(c->key) - n);
+		file = gt_groups_get(&c->lines, c->key);
+		if (!file)
+			return -ENOMEM;
+	}
+	gt_gaps_os_call(model, piece->os_call, false, c->key + n, sizeof(c->key) - n);
+	if (!row_of(c, c->key, &index))
 		return -ENOMEM;
-	row->files += !file->tag[0];
-	file->tag[0] += piece->ns;
+	group->tag[TAG_ROW] = (int64_t)index + 1;
+	if (!file)
+		return 0;
 	file->tag[1] = (int64_t)index;
+	group->tag[TAG_FILE] = file - c->lines.list.at + 1;
+	return 0;
+}
+
+/* There may be very many of them, of few kinds: each kind is put into words once. */
+static int add_os_call(struct causes *c, const struct gt_gap *gap, const struct gt_piece *piece)
+{
+	const struct gt_model_os_call *call = &gap->model->os_calls.at[piece->os_call];
+	struct gt_group *group, *file;
+	struct gaps_causes_row *row;
+	int rc = 0;
+
+	snprintf(c->key, sizeof(c->key), "%p %u %u %u %u %d", (const void *)gap->model, call->name,
+		 call->thread, call->stack, call->file, (int)piece->cause);
+	group = gt_groups_get(&c->os_calls, c->key);
+	if (!group)
+		return -ENOMEM;
+	if (!group->tag[TAG_ROW])
+		rc = name_os_call(c, gap->model, piece, group);
+	if (rc)
+		return rc;
+	row = &c->row.at[group->tag[TAG_ROW] - 1];
+	if (group->tag[TAG_FILE]) {
+		file = &c->lines.list.at[group->tag[TAG_FILE] - 1];
+		row->files += !file->tag[0];
+		file->tag[0] += piece->ns;
+	}
+	snprintf(c->key, sizeof(c->key), "%s",
+		 gt_group_name(&c->rows, &c->rows.list.at[group->tag[TAG_ROW] - 1]));
 	return gt_shares_span(&c->shares, c->key, c->gap, piece->ns);
 }
 
@@ -140,8 +177,8 @@ static int add_piece(const struct gt_gap *gap, const struct gt_piece *piece, voi
 	struct causes *c = data;
 	int rc;
 
-	if (*piece->general)
-		return add_file(c, piece);
+	if (piece->os_call != GT_NONE)
+		return add_os_call(c, gap, piece);
 	snprintf(c->key, sizeof(c->key), "%d%s", (int)piece->cause, piece->where);
 	rc = gt_shares_span(&c->shares, c->key, c->gap, piece->ns);
 	return rc || piece->thread == GT_NONE ? rc : add_samples(c, gap, piece, c->key);
@@ -274,6 +311,8 @@ static int build(struct causes *c, const struct gt_gaps *gaps)
 		rc = gt_groups_init(&c->rows);
 	if (!rc)
 		rc = gt_groups_init(&c->lines);
+	if (!rc)
+		rc = gt_groups_init(&c->os_calls);
 	for (size_t i = 0; !rc && i < gaps->list.count; i++) {
 		c->gap = (int64_t)i;
 		rc = gt_gaps_explain(&gaps->list.at[i], add_piece, c);
@@ -318,6 +357,7 @@ int gt_gaps_table(const struct gt_gaps *gaps, struct gt_table *ret_table)
 		gt_shares_fini(&c->shares);
 		gt_groups_fini(&c->rows);
 		gt_groups_fini(&c->lines);
+		gt_groups_fini(&c->os_calls);
 		gt_vec_free(&c->row);
 	}
 	free(c);

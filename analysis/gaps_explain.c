@@ -27,23 +27,10 @@ struct explain {
 	gt_gap_piece piece;
 	void *data;
 	char where[4096];
-	char general[4096]; /* where, without a path; "": it has none */
-	char inside[1024];  /* of a time between calls */
-	int64_t told;       /* up to here the time is a host function's */
+	char inside[1024]; /* of a time between calls */
+	uint32_t os_call;  /* in which all of a time is, GT_NONE */
+	int64_t told;      /* up to here the time is a host function's */
 };
-
-/* "thread main": a name alone, before a colon, reads as if it were a domain. */
-static const char *thread_name(const struct explain *e, char *out, size_t size)
-{
-	const struct gt_thread_track *track = &e->model->threads.at[e->call->thread];
-	const char *name = track->name ? gt_model_name(e->model, track->name) : "";
-
-	if (!*name)
-		snprintf(out, size, "thread %" PRId64, track->tid);
-	else
-		snprintf(out, size, "%s%s", strncmp(name, "thread ", 7) ? "thread " : "", name);
-	return out;
-}
 
 /* Whether the frame's module is known, and what @is says of it. */
 static bool check_module(const struct gt_frame *frame, bool (*is)(const char *path))
@@ -186,11 +173,11 @@ static int report_part(struct explain *e, enum gt_cause cause, int64_t start, in
 {
 	struct gt_piece piece = {.cause = cause,
 				 .where = e->where,
-				 .general = e->general,
 				 .start = start,
 				 .ns = ns,
 				 .thread = *e->inside ? e->call->thread : GT_NONE,
-				 .inside = e->inside};
+				 .inside = e->inside,
+				 .os_call = e->os_call};
 
 	return e->piece(e->gap, &piece, e->data);
 }
@@ -201,11 +188,11 @@ static int report_function(struct explain *e, const struct gt_host_wait *wait, i
 	int64_t end = wait->end < e->gap->end ? wait->end : e->gap->end;
 	struct gt_piece piece = {.cause = GT_CAUSE_FUNCTION,
 				 .where = where,
-				 .general = "",
 				 .start = start,
 				 .ns = end - start,
 				 .thread = GT_NONE,
-				 .inside = ""};
+				 .inside = "",
+				 .os_call = GT_NONE};
 
 	e->told = end;
 	if (wait->call != GT_NONE)
@@ -358,7 +345,8 @@ static void place_between(struct explain *e, const struct gt_frames *last,
 	if (both)
 		*to = 0;
 	snprintf(e->where, sizeof(e->where), "%s%s%s%s%s%s",
-		 *in ? in : thread_name(e, thread, sizeof(thread)), *from || *to ? "," : "",
+		 *in ? in : gt_gaps_thread(e->model, e->call->thread, thread, sizeof(thread)),
+		 *from || *to ? "," : "",
 		 both    ? " between calls in "
 		 : *from ? " after a call in "
 			 : "",
@@ -392,7 +380,7 @@ static void place_by_stacks(struct explain *e, int64_t t)
 		place_between(e, &model->stacks.at[last], &model->stacks.at[next]);
 	else
 		snprintf(e->where, sizeof(e->where), "%s, up to %s",
-			 thread_name(e, thread, sizeof(thread)),
+			 gt_gaps_thread(e->model, e->call->thread, thread, sizeof(thread)),
 			 *frame ? frame : gt_model_name(model, e->call->name));
 }
 
@@ -441,7 +429,8 @@ static enum gt_cause place_by_range(struct explain *e, uint32_t range, int64_t t
 		place_by_stacks(e, t);
 		return GT_CAUSE_HOST;
 	}
-	snprintf(e->where, sizeof(e->where), "%s: %s", thread_name(e, thread, sizeof(thread)),
+	snprintf(e->where, sizeof(e->where), "%s: %s",
+		 gt_gaps_thread(e->model, e->call->thread, thread, sizeof(thread)),
 		 is_step(name) ? "ProfilerStep" : name);
 	snprintf(e->inside, sizeof(e->inside), "%.1000s", e->where);
 	return e->model->ranges.at[range].data ? GT_CAUSE_DATA : GT_CAUSE_HOST;
@@ -450,20 +439,17 @@ static enum gt_cause place_by_range(struct explain *e, uint32_t range, int64_t t
 /* The thread is in a call of the operating system from @start to @end. */
 static int report_os_call(struct explain *e, uint32_t os_call, int64_t start, int64_t end)
 {
-	char thread[THREAD_TEXT], text[3072];
 	int64_t until = end;
 	uint32_t range = range_around(e, start, &until);
-	bool is_data;
+	bool is_data = e->model->os_calls.at[os_call].is_data ||
+		       (range != GT_NONE && e->model->ranges.at[range].data);
+	int rc;
 
-	thread_name(e, thread, sizeof(thread));
-	gt_gaps_os_call(e->model, os_call, true, text, sizeof(text), &is_data);
-	snprintf(e->where, sizeof(e->where), "%s: %s", thread, text);
-	if (e->model->os_calls.at[os_call].file != GT_NAME_NONE) {
-		gt_gaps_os_call(e->model, os_call, false, text, sizeof(text), &is_data);
-		snprintf(e->general, sizeof(e->general), "%s: %s", thread, text);
-	}
-	is_data |= range != GT_NONE && e->model->ranges.at[range].data;
-	return report(e, is_data ? GT_CAUSE_DATA : GT_CAUSE_BLOCKED, start, end - start);
+	*e->where = 0;
+	e->os_call = os_call;
+	rc = report(e, is_data ? GT_CAUSE_DATA : GT_CAUSE_BLOCKED, start, end - start);
+	e->os_call = GT_NONE;
+	return rc;
 }
 
 /* [start, end) lies between two calls of the thread. */
@@ -478,7 +464,7 @@ static int report_host(struct explain *e, int64_t start, int64_t end)
 		uint32_t range;
 		enum gt_cause cause = GT_CAUSE_HOST;
 
-		*e->inside = *e->general = 0;
+		*e->inside = 0;
 		until = until < end ? until : end;
 		if (os_call != GT_NONE) {
 			rc = report_os_call(e, os_call, start, until);
@@ -487,7 +473,7 @@ static int report_host(struct explain *e, int64_t start, int64_t end)
 		}
 		range = range_around(e, start, &until);
 		snprintf(e->inside, sizeof(e->inside), "%s",
-			 thread_name(e, thread, sizeof(thread)));
+			 gt_gaps_thread(e->model, e->call->thread, thread, sizeof(thread)));
 		if (range == GT_NONE)
 			place_by_stacks(e, start);
 		else
@@ -497,7 +483,7 @@ static int report_host(struct explain *e, int64_t start, int64_t end)
 		rc = report(e, cause, start, until - start);
 		start = until;
 	}
-	*e->inside = *e->general = 0;
+	*e->inside = 0;
 	return rc;
 }
 
@@ -581,8 +567,12 @@ static int report_queued(struct explain *e)
 
 int gt_gaps_explain(const struct gt_gap *gap, gt_gap_piece piece, void *data)
 {
-	struct explain e = {
-		.gap = gap, .model = gap->model, .piece = piece, .data = data, .told = gap->start};
+	struct explain e = {.gap = gap,
+			    .model = gap->model,
+			    .piece = piece,
+			    .data = data,
+			    .told = gap->start,
+			    .os_call = GT_NONE};
 	int64_t from;
 	int rc;
 

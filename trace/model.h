@@ -112,6 +112,7 @@ struct gt_model_os_call {
 			    of a signal calls, too), GT_NONE */
 	uint16_t error;  /* errno, 0: it did not fail */
 	uint8_t kind;    /* of its descriptor, enum gt_os_kind */
+	bool is_data;    /* a function on its stack loads data */
 };
 
 /* A host thread, and where its calls and ranges are in the model. */

@@ -97,6 +97,14 @@ SHAPES = {
     "nested ranges": (lambda i: [span(i, 1e6 - 2 * i), call(i, i + 0.2, dur=0.1), kernel(i, i + 0.5)],
                       READ + ("ranges", "stacks")),
     "ranges before calls": (lambda i: [span(i, 2000 - 2 * i)] if i < 1000 else plain(i), ("stats", "gaps", "ranges")),
+    "calls of the system with deep stacks": (
+        lambda i: [*(plain(10 * i) if i % 50 == 1 else ()),
+                   span(20 * i + 4, 9, "read", cat="osrt", args={
+                       "stack": i % 3 + 1, **({"frames": ["f%d_%d (a.so)" % (i, k) for k in range(400)]} if i <= 3 else {})})],
+        ("gaps", "analyze", "usage")),
+    "nested calls of the system": (
+        lambda i: [*([call(i, 0), kernel(i, 1)] if i == 1 else [call(i, 3e6 + i), kernel(i, 3e6 + i + 0.6)] if i % 50 == 0 else ()),
+                   span(10 + i, 2e6 - 2 * i, "read", cat="osrt")], ("gaps", "usage")),
     "crossing calls": (lambda i: [call(i, i, dur=1e6), kernel(i, i + 0.5)], READ),
     "steps": (lambda i: [span(2 * i, 2, "ProfilerStep#%d" % i), kernel(i, 2 * i + 1, name="k%d" % i)],
               READ + ("usage", "analyze", "diff")),

@@ -371,7 +371,6 @@ int gt_build_finish(struct gt_builder *b)
 	sort(model->samples.at, model->samples.count, sizeof(*model->samples.at),
 	     by_thread_and_time);
 	sort(model->waits.at, model->waits.count, sizeof(*model->waits.at), by_stream);
-	gt_build_os_calls(model);
 	gt_build_places(model);
 	index_waits(model);
 	index_calls(model);
@@ -385,6 +384,8 @@ int gt_build_finish(struct gt_builder *b)
 		rc = gt_build_devices(model);
 	if (!rc)
 		rc = mark_data(model);
+	if (!rc)
+		rc = gt_build_os_calls(model);
 	if (!rc)
 		rc = gt_communication_mark(model, NULL);
 	return rc ? rc : gt_build_links(b);

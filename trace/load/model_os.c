@@ -57,9 +57,7 @@ static int by_thread(const void *a, const void *b)
 /* A slice is written when it is over: one that lies in another stands before it in the file. */
 static void sort(struct gt_model *model)
 {
-	if (model->os_calls.count)
-		qsort(model->os_calls.at, model->os_calls.count, sizeof(*model->os_calls.at),
-		      by_thread);
+	qsort(model->os_calls.at, model->os_calls.count, sizeof(*model->os_calls.at), by_thread);
 }
 
 static int64_t end_of(const struct gt_model *model, uint32_t i)
@@ -67,9 +65,8 @@ static int64_t end_of(const struct gt_model *model, uint32_t i)
 	return model->os_calls.at[i].start + model->os_calls.at[i].dur;
 }
 
-void gt_build_os_calls(struct gt_model *model)
+static void nest(struct gt_model *model)
 {
-	sort(model);
 	for (uint32_t i = 0; i < model->os_calls.count; i++) {
 		struct gt_model_os_call *call = &model->os_calls.at[i];
 		struct gt_thread_track *track = &model->threads.at[call->thread];
@@ -84,4 +81,51 @@ void gt_build_os_calls(struct gt_model *model)
 			at = model->os_calls.at[at].around;
 		call->around = at;
 	}
+}
+
+enum { UNKNOWN, NO, YES };
+
+/* Each name and each stack is looked at once. */
+static bool loads_data(const struct gt_model *model, uint32_t stack, uint8_t *names,
+		       uint8_t *stacks)
+{
+	const struct gt_frames *frames = &model->stacks.at[stack];
+
+	if (stacks[stack] != UNKNOWN)
+		return stacks[stack] == YES;
+	stacks[stack] = NO;
+	for (uint32_t i = 0; stacks[stack] == NO && i < frames->count; i++) {
+		uint8_t *name = &names[frames->frame[i]];
+
+		if (*name == UNKNOWN)
+			*name = gt_model_is_data(gt_model_name(model, frames->frame[i])) ? YES : NO;
+		stacks[stack] = *name;
+	}
+	return stacks[stack] == YES;
+}
+
+static int mark_data(struct gt_model *model)
+{
+	uint8_t *names = calloc(model->names.text.count + 1, 1);
+	uint8_t *stacks = calloc(model->stacks.count + 1, 1);
+	bool failed = !names || !stacks;
+
+	for (size_t i = 0; !failed && i < model->os_calls.count; i++) {
+		struct gt_model_os_call *call = &model->os_calls.at[i];
+
+		call->is_data = call->stack < model->stacks.count &&
+				loads_data(model, call->stack, names, stacks);
+	}
+	free(names);
+	free(stacks);
+	return failed ? -ENOMEM : 0;
+}
+
+int gt_build_os_calls(struct gt_model *model)
+{
+	if (!model->os_calls.count)
+		return 0;
+	sort(model);
+	nest(model);
+	return mark_data(model);
 }

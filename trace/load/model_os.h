@@ -17,7 +17,7 @@ int gt_build_os_call(struct gt_model *model, const struct gt_model_os_call *call
 int gt_build_os_call_of(struct gt_builder *b, const struct gt_trace_event *record,
 			const struct gt_model_os_call *call);
 
-/* Sorts them, finds those of each thread, and which lie in which. */
-void gt_build_os_calls(struct gt_model *model);
+/* Sorts them, finds those of each thread, which lie in which, and which load data. 0 or -ENOMEM. */
+int gt_build_os_calls(struct gt_model *model);
 
 #endif
