@@ -32,7 +32,9 @@
 static const struct gt_column columns[] = COLUMNS();
 static const struct gt_column percentiles[] = COLUMNS({"p90", "P90 (ns)", "p90", GT_COLUMN_MEAN},
 						      {"p99", "P99 (ns)", "p99", GT_COLUMN_MEAN}, );
-#define WIDTH (sizeof(columns) / sizeof(columns[0]))
+#define WIDTH      (sizeof(columns) / sizeof(columns[0]))
+
+#define NAME_BYTES 1024 /* of a call's name that tell it from others */
 
 /* What a group of calls has besides its durations. */
 enum { TAG_BYTES, TAG_MOVES, TAG_FAILED, TAG_BEST, TAG_SITE };
@@ -74,7 +76,7 @@ static int add_call(struct os_calls_sum *sum, const struct gt_model *model,
 		group->tag[TAG_MOVES]++;
 	}
 	group->tag[TAG_FAILED] += call->error != 0;
-	snprintf(key, sizeof(key), "%.1024s\n%s", name, place_of(sum, model, call->stack));
+	snprintf(key, sizeof(key), "%.*s\n%s", NAME_BYTES, name, place_of(sum, model, call->stack));
 	site = gt_groups_get(&sum->sites, key);
 	if (!site)
 		return -ENOMEM;
@@ -116,7 +118,8 @@ static void put_site(const struct os_calls_sum *sum, const struct gt_group *call
 		     struct gt_table *table)
 {
 	const struct gt_group *site = &sum->sites.list.at[call->tag[TAG_SITE] - 1];
-	const char *place = strchr(gt_group_name(&sum->sites, site), '\n') + 1;
+	size_t name = strnlen(gt_group_name(&sum->calls, call), NAME_BYTES);
+	const char *place = gt_group_name(&sum->sites, site) + name + 1;
 
 	if (*place)
 		gt_table_number(table, (double)call->tag[TAG_BEST]);

@@ -108,4 +108,11 @@ def sizes_that_lie():
     assert row["Num Calls"] == 4 and row["Total (MB)"] == 7e-6, row
 
 
-cases.main([sums, of_all_ranks, of_a_window, sizes_that_lie])
+def names_that_lie():
+    """A line break in a name is none between it and the place."""
+    events = [generate.os_call("re\nad", 10, 5, stack=1, frames=["place (/src/app.py:1)"])]
+    (row,) = cases.table("stats", "--report=osrt_sum", cases.write(generate.trace(events + generate.launches(1))))
+    assert (row["Name"], row["Top Call Site"]) in (("re\nad", "place (/src/app.py:1)"), ("re?ad", "place (/src/app.py:1)")), row
+
+
+cases.main([sums, of_all_ranks, of_a_window, sizes_that_lie, names_that_lie])
