@@ -48,6 +48,31 @@ struct gt_collective_place {
 	uint64_t sequence; /* from 1; 0: not clear */
 };
 
+/* What the peak of a device depends on. */
+enum gt_work_type {
+	GT_WORK_UNKNOWN,
+	GT_WORK_F64,
+	GT_WORK_F32,
+	GT_WORK_TF32,
+	GT_WORK_F16,
+	GT_WORK_BF16,
+	GT_WORK_F8,
+	GT_WORK_I8,
+	GT_WORK_TYPE_COUNT_
+};
+
+/* How much a call computes: that of a library, or an operator. */
+struct gt_model_work {
+	int64_t at, dur; /* correlation of a kernel, 0; or start and length of an operator */
+	uint64_t flops;  /* fits an int64_t */
+	uint64_t bytes;  /* of the operands; 0: not known */
+	uint32_t thread; /* of an operator; GT_NONE: it is a kernel's */
+	uint32_t name;   /* of an operator */
+	uint32_t number; /* of the library's call; 0: not known */
+	uint8_t type;    /* enum gt_work_type */
+	bool overflow;   /* there are more FLOPs than fit */
+};
+
 /* A time for which a stream waited for a function on the host; only with run --sync. */
 struct gt_host_wait {
 	int64_t start, end;
@@ -213,6 +238,8 @@ struct gt_model {
 	GT_VEC(uint32_t) groups;  /* of processes that communicate: names, with their members */
 	uint32_t group_size[UINT8_MAX + 1];        /* members, by index in groups; 0: not known */
 	GT_VEC(struct gt_collective_place) places; /* by correlation, one for each */
+	GT_VEC(struct gt_model_work) library_work; /* by correlation */
+	GT_VEC(struct gt_model_work) op_work;      /* by thread, then start */
 	GT_VEC(struct gt_note) notes;
 	GT_VEC(struct gt_memory_point) memory;
 	GT_VEC(struct gt_health_point) health;  /* as in the file: by time of a reading */

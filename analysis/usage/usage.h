@@ -21,4 +21,12 @@ int gt_usage_histogram(const struct gt_job *job, const struct gt_filter *filter,
 int gt_usage_energy(const struct gt_job *job, const struct gt_filter *filter, enum gt_key key,
 		    struct gt_table *ret_table);
 
+/* What calls of one key have computed, as far as that is known (work.h), and how far that is
+ * from the peak of the device. Empty: nothing is known. 0 or -ENOMEM. */
+int gt_usage_flops(const struct gt_job *job, const struct gt_filter *filter, enum gt_key key,
+		   struct gt_table *ret_table);
+
+/* How many kernels and operators have more FLOPs than fit into 63 bits: they are in no sum. */
+uint64_t gt_usage_flops_too_large(const struct gt_job *job);
+
 #endif

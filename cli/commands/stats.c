@@ -35,6 +35,10 @@ static const struct gt_cmdline_option options[] = {
 	{"energy", NULL, NULL,
 	 "add a table of the energy that GPU work has used, by kernel or by what --by says (traces "
 	 "of run --nvml)"},
+	{"flops", NULL, NULL,
+	 "add a table of what has been computed, TFLOP/s, share of the GPU's peak and FLOPs per "
+	 "byte, by kernel or by what --by says (traces of run --libraries=cublas, or with the "
+	 "shapes of PyTorch's operators)"},
 	{"top", "N", "0..1000000000",
 	 "rows per table (0: all; default 10, with --by or --report 30, with --summary 5)"},
 	GT_CMDLINE_FRAME_OPTIONS("user|innermost",
@@ -49,7 +53,7 @@ static const struct gt_cmdline_option options[] = {
 };
 
 struct output {
-	struct gt_table tables[MAX_TABLES + 3]; /* reports, --by, --histogram, --energy */
+	struct gt_table tables[MAX_TABLES + 4]; /* reports, --by, --histogram, --energy, --flops */
 	size_t count;
 };
 
@@ -175,6 +179,9 @@ static int build_tables(const struct gt_cmdline *args, const struct gt_job *job,
 	if (!rc && gt_cmdline_get(args, "energy"))
 		rc = gt_usage_energy(job, filter, by ? key_of(by) : GT_KEY_KERNEL,
 				     &out->tables[out->count++]);
+	if (!rc && gt_cmdline_get(args, "flops"))
+		rc = gt_usage_flops(job, filter, by ? key_of(by) : GT_KEY_KERNEL,
+				    &out->tables[out->count++]);
 	return rc;
 }
 
@@ -369,6 +376,26 @@ static void hint_stacks(const struct gt_cmdline *args, const struct gt_job *job)
 				    "with_stack=True); --by=op|nvtx|step may say more");
 }
 
+/* What a table of FLOPs leaves out. */
+static void hint_flops(const struct gt_job *job, const struct output *out)
+{
+	const struct gt_table *flops = table_called(out, "gpu_flops_sum");
+	uint64_t count = flops ? gt_usage_flops_too_large(job) : 0;
+	char line[128];
+
+	if (flops && !flops->rows)
+		gt_cmdline_complain("it is not known what these kernels compute: gputrace run "
+				    "--libraries=cublas or --pytorch-shapes records it "
+				    "(torch.profiler: record_shapes=True)");
+	if (!count)
+		return;
+	snprintf(line, sizeof(line),
+		 "not in the table: %" PRIu64 " operator%s or kernel%s of more FLOPs than fit into "
+		 "63 bits",
+		 count, gt_plural(count), gt_plural(count));
+	gt_cmdline_complain(line);
+}
+
 static void hint(const struct gt_cmdline *args, const struct output *out)
 {
 	const char *by = gt_cmdline_get(args, "by");
@@ -384,8 +411,9 @@ static void hint(const struct gt_cmdline *args, const struct output *out)
 		gt_cmdline_complain("there are no calls of the operating system: gputrace run "
 				    "--osrt records them");
 	if (by && !strcmp(by, "line") && gt_cmdline_print(args).format == GT_FORMAT_TABLE &&
-	    lacks_lines(&out->tables[out->count - 1 - (gt_cmdline_get(args, "histogram") != NULL) -
-				     (energy != NULL)]))
+	    lacks_lines(
+		    &out->tables[out->count - 1 - (gt_cmdline_get(args, "histogram") != NULL) -
+				 (energy != NULL) - (table_called(out, "gpu_flops_sum") != NULL)]))
 		gt_cmdline_complain(
 			"some places have no source line: their modules have no debug "
 			"information (-g), or are not here with the build id of the trace");
@@ -412,6 +440,7 @@ static int run_stats(const struct gt_cmdline *args)
 			if (!built) {
 				built = print_all(args, &job, &filter, &out);
 				hint(args, &out);
+				hint_flops(&job, &out);
 				hint_stacks(args, &job);
 				gt_cmdline_report_filter(&job, 1, &filter);
 			}

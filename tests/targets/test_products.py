@@ -4,6 +4,7 @@
     test_products.py BUILD SOURCE PROGRAM
 """
 
+import json
 import os
 import shutil
 import subprocess
@@ -124,6 +125,26 @@ class Products(unittest.TestCase):
         code, said = tool("convert", found[0], self.folder + "/back.pt.trace.json")
         self.assertEqual(code, 0, said)
         self.check(self.trace())
+
+    def test_flops(self):
+        """The table has all of them, once, at the rate of the kernels."""
+        self.run_program("all", "--libraries=cublas")
+        trace = self.trace()
+        code, said = tool("stats", "--flops", "--by=rank", "--format=json", trace.path)
+        self.assertEqual(code, 0, said)
+        (row,) = json.loads(said)["gpu_flops_sum"]
+        flops, ns = sum(call[2] for call in CALLS), sum(trace.duration(e) for e in trace.gpu)
+        self.assertEqual((row["FLOPs"], row["Total Time (ns)"], row["Calls"], row["Kernels"], row["Type"]),
+                         (flops, ns, len(CALLS), len(CALLS) + 1, "several"))
+        self.assertAlmostEqual(row["TFLOP/s"], flops / ns / 1e3, delta=0.001)
+        code, said = tool("stats", "--flops", "--format=json", "--top=0", trace.path)
+        self.assertEqual(code, 0, said)
+        rows = {row["Name"]: row for row in json.loads(said)["gpu_flops_sum"]}
+        double = [rows["sim_cublasDgemm_v2"], rows["splitKreduce_kernel"]]
+        self.assertEqual(sum(row["FLOPs"] for row in double), 2000000)
+        # NVIDIA H200: 132 SMs, 128 FMA of FP64 in a clock of 1980 MHz
+        rate = 2000000 / sum(row["Total Time (ns)"] for row in double) * 1e9
+        self.assertAlmostEqual(double[0]["Of Peak (%)"], rate / (132 * 256 * 1.98e9) * 100, delta=0.1)
 
     def test_wrong_calls(self):
         """Results are the library's; what failed or is too large has no FLOPs."""

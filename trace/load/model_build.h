@@ -117,6 +117,22 @@ uint32_t gt_build_text(struct gt_builder *b, const struct gt_span *span);
 void gt_build_split_frames(struct gt_model *model, struct gt_frames *stack, const char *text,
 			   const char *gap);
 
+/* Takes in how much the call of the kernel with this correlation computes, and the same from the
+ * arguments of the kernel's record. 0 or -ENOMEM. */
+int gt_build_work(struct gt_model *model, int64_t correlation, const struct gt_math_call *call);
+int gt_build_work_of(struct gt_model *model, const struct gt_trace_event *record);
+
+/* Takes in how much an operator computes, by the shapes and types (NULL: not known) of its inputs
+ * in JSON, and the same from its record. 0 or -ENOMEM. */
+int gt_build_operator_work(struct gt_model *model, const struct gt_model_range *range,
+			   const char *dims, size_t dims_length, const char *types,
+			   size_t types_length);
+int gt_build_operator_work_of(struct gt_model *model, const struct gt_model_range *range,
+			      const struct gt_trace_event *record);
+
+/* Sorts what these have taken in. */
+void gt_build_works(struct gt_model *model);
+
 /* Finds out which step is open at which time. 0 or -ENOMEM. */
 int gt_build_steps(struct gt_model *model);
 

@@ -302,6 +302,9 @@ static int take_op(struct model_events *e, const struct gt_event *event,
 	    gt_build_place(model, event->correlation ? (int64_t)event->correlation : -1,
 			   event->kernel.library.sequence))
 		return -ENOMEM;
+	if (event->kind == GT_EVENT_KERNEL && event->kernel.library.is_math &&
+	    gt_build_work(model, op.correlation, &event->kernel.library.math))
+		return -ENOMEM;
 	gt_build_extent(model, op.start, op.dur);
 	return gt_vec_push(&model->ops, op) ? 0 : -ENOMEM;
 }
@@ -395,7 +398,12 @@ static int take_range(struct model_events *e, const struct gt_event *event,
 		event->range.detached ? row_of(e, event, GT_TRACK_RANGE) : thread_of(e, event->tid);
 	if (event->range.domain)
 		range.domain = name_of(e, event->range.domain);
-	return put_range(e, &range, time, event->stack);
+	if (put_range(e, &range, time, event->stack))
+		return -ENOMEM;
+	return event->range.is_operator && event->range.dims
+		       ? gt_build_operator_work(e->model, &range, event->range.dims->text,
+						event->range.dims->length, NULL, 0)
+		       : 0;
 }
 
 static int take_overhead(struct model_events *e, const struct gt_event *event,

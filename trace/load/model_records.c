@@ -208,6 +208,8 @@ static int take_op(struct gt_builder *b, const struct gt_trace_event *record, en
 		return -ENOMEM;
 	if (op.comm && gt_build_place_of(model, record))
 		return -ENOMEM;
+	if (kind == GT_OP_KERNEL && gt_build_work_of(model, record))
+		return -ENOMEM;
 	return gt_vec_push(&model->ops, op) ? 0 : -ENOMEM;
 }
 
@@ -280,6 +282,8 @@ static int take_range(struct gt_builder *b, const struct gt_trace_event *record,
 		range.domain = gt_build_text(b, &record->arg[GT_ARG_DOMAIN]);
 	if (kind == GT_RANGE_OP)
 		range.sequence = sequence_of(record);
+	if (kind == GT_RANGE_OP && gt_build_operator_work_of(b->model, &range, record))
+		return -ENOMEM;
 	return gt_vec_push(&b->model->ranges, range) ? 0 : -ENOMEM;
 }
 

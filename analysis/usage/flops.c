@@ -1,0 +1,209 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * See usage.h: how much was computed, by key. The FLOPs of a call are shared out to its kernels by
+ * their durations. Pure over constant models; one thread per table.
+ */
+#include "analysis/usage/usage.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#include "analysis/key_group.h"
+#include "analysis/usage/peaks.h"
+#include "analysis/usage/work.h"
+
+static const struct gt_column columns[] = {
+	{"flops", "FLOPs", NULL, GT_COLUMN_COUNT},
+	{"gflop", NULL, "GFLOP", GT_COLUMN_NUMBER},
+	{"total", "Total Time (ns)", "total", GT_COLUMN_TIME},
+	{"rate", "TFLOP/s", "TFLOP/s", GT_COLUMN_NUMBER},
+	{"peak", "Of Peak (%)", "of peak", GT_COLUMN_PERCENT},
+	{"type", "Type", "type", GT_COLUMN_TEXT},
+	{"intensity", "FLOP/Byte", "FLOP/byte", GT_COLUMN_NUMBER},
+	{"calls", "Calls", "calls", GT_COLUMN_COUNT},
+	{"count", "Kernels", "kernels", GT_COLUMN_COUNT},
+	{"name", "Name", "name", GT_COLUMN_CODE},
+};
+
+/* What is summed under a name. */
+struct flops_row {
+	double flops, ns;
+	double bytes;   /* of the calls, in the kernels' parts */
+	double peak_ns; /* that the FLOPs would have taken at the device's peak */
+	uint64_t calls, kernels;
+	uint64_t last;          /* call that was counted last */
+	bool no_bytes;          /* those of some call are not known */
+	bool no_peak;           /* not known for some */
+	bool mixed;             /* several types */
+	enum gt_work_type type; /* of the first call */
+};
+
+/* One kernel, and the call that it works for. */
+struct flops_part {
+	uint64_t call;
+	const struct gt_model_work *work;
+	const struct gt_op *op;
+};
+
+struct flops_sum {
+	const struct gt_filter *filter;
+	enum gt_key key;
+	struct gt_groups groups;
+	GT_VEC(struct flops_row) rows;   /* as the groups */
+	GT_VEC(struct flops_part) parts; /* of one model */
+};
+
+static struct flops_row *row_of(struct flops_sum *sum, const struct gt_group *group)
+{
+	size_t at;
+
+	if (!group)
+		return NULL;
+	at = (size_t)(group - sum->groups.list.at);
+	while (sum->rows.count <= at)
+		if (!gt_vec_push(&sum->rows, ((struct flops_row){0})))
+			return NULL;
+	return &sum->rows.at[at];
+}
+
+static void add_part(struct flops_row *row, const struct gt_model *model,
+		     const struct flops_part *part, double share)
+{
+	const struct gt_model_work *work = part->work;
+	double peak = gt_peak_of_device(model, part->op->device, (enum gt_work_type)work->type);
+
+	row->mixed |= row->kernels && row->type != (enum gt_work_type)work->type;
+	row->type = (enum gt_work_type)work->type;
+	row->flops += (double)work->flops * share;
+	row->bytes += (double)work->bytes * share;
+	row->ns += (double)part->op->dur;
+	row->no_bytes |= !work->bytes;
+	row->no_peak |= !(peak > 0);
+	if (peak > 0)
+		row->peak_ns += (double)work->flops * share / peak * 1e9;
+	row->calls += !row->kernels || row->last != part->call;
+	row->last = part->call;
+	row->kernels++;
+}
+
+static int by_call(const void *a, const void *b)
+{
+	const struct flops_part *x = a, *y = b;
+
+	if (x->call != y->call)
+		return x->call < y->call ? -1 : 1;
+	return (x->op > y->op) - (x->op < y->op);
+}
+
+static int find_parts(struct flops_sum *sum, const struct gt_model *model)
+{
+	sum->parts.count = 0;
+	for (size_t i = 0; i < model->ops.count; i++) {
+		const struct gt_op *op = &model->ops.at[i];
+		const struct gt_model_work *work = gt_work_of_op(model, op);
+		struct flops_part part = {.work = work, .op = op};
+
+		if (!work || work->overflow)
+			continue;
+		part.call = gt_work_call(model, work);
+		if (!gt_vec_push(&sum->parts, part))
+			return -ENOMEM;
+	}
+	if (sum->parts.count)
+		qsort(sum->parts.at, sum->parts.count, sizeof(*sum->parts.at), by_call);
+	return 0;
+}
+
+/* Those of one call, whose durations are @ns together. */
+static int add_call(struct flops_sum *sum, const struct gt_model *model, struct gt_keymap *known,
+		    const struct flops_part *parts, size_t count, double ns)
+{
+	for (size_t i = 0; i < count; i++) {
+		double share = ns > 0 ? (double)parts[i].op->dur / ns : 1.0 / (double)count;
+		struct flops_row *row;
+
+		if (!gt_filter_op(sum->filter, model, parts[i].op))
+			continue;
+		row = row_of(sum, gt_key_group(model, parts[i].op, sum->key, known, &sum->groups));
+		if (!row)
+			return -ENOMEM;
+		add_part(row, model, &parts[i], share);
+	}
+	return 0;
+}
+
+static int add_model(struct flops_sum *sum, const struct gt_model *model)
+{
+	struct gt_keymap known = {0};
+	int rc = find_parts(sum, model);
+
+	for (size_t i = 0, end; !rc && i < sum->parts.count; i = end) {
+		const struct flops_part *first = &sum->parts.at[i];
+		double ns = 0;
+
+		for (end = i; end < sum->parts.count && sum->parts.at[end].call == first->call;
+		     end++)
+			ns += (double)sum->parts.at[end].op->dur;
+		rc = add_call(sum, model, &known, first, end - i, ns);
+	}
+	gt_keymap_fini(&known);
+	return rc;
+}
+
+static void put_or_absent(struct gt_table *table, bool is_there, double number)
+{
+	if (is_there)
+		gt_table_number(table, number);
+	else
+		gt_table_absent(table, "-");
+}
+
+static void put_row(struct gt_table *table, const struct flops_row *row, const char *name)
+{
+	gt_table_number(table, row->flops);
+	gt_table_number(table, row->flops / 1e9);
+	gt_table_number(table, row->ns);
+	put_or_absent(table, row->ns > 0, row->flops / row->ns / 1e3);
+	put_or_absent(table, row->ns > 0 && !row->no_peak, row->peak_ns * 100 / row->ns);
+	gt_table_text(table, row->mixed ? "several" : gt_peak_type_name(row->type));
+	put_or_absent(table, !row->no_bytes && row->bytes > 0, row->flops / row->bytes);
+	gt_table_number(table, (double)row->calls);
+	gt_table_number(table, (double)row->kernels);
+	gt_table_text(table, name);
+}
+
+uint64_t gt_usage_flops_too_large(const struct gt_job *job)
+{
+	uint64_t count = 0;
+
+	for (size_t f = 0; f < job->count; f++) {
+		const struct gt_model *model = &job->models[f];
+
+		for (size_t i = 0; i < model->library_work.count; i++)
+			count += model->library_work.at[i].overflow;
+		for (size_t i = 0; i < model->op_work.count; i++)
+			count += model->op_work.at[i].overflow;
+	}
+	return count;
+}
+
+int gt_usage_flops(const struct gt_job *job, const struct gt_filter *filter, enum gt_key key,
+		   struct gt_table *ret_table)
+{
+	struct flops_sum sum = {.filter = filter, .key = key};
+	int rc = gt_groups_init(&sum.groups);
+
+	gt_table_init(ret_table, "gpu_flops_sum", "FLOPs", columns,
+		      sizeof(columns) / sizeof(columns[0]));
+	for (size_t f = 0; !rc && f < job->count; f++)
+		rc = add_model(&sum, &job->models[f]);
+	for (size_t i = 0; !rc && i < sum.rows.count; i++)
+		if (sum.rows.at[i].kernels)
+			put_row(ret_table, &sum.rows.at[i],
+				gt_group_name(&sum.groups, &sum.groups.list.at[i]));
+	gt_table_sort(ret_table, "flops");
+	gt_groups_fini(&sum.groups);
+	gt_vec_free(&sum.rows);
+	gt_vec_free(&sum.parts);
+	return rc;
+}
