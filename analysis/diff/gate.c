@@ -18,6 +18,7 @@
 #define HOST_SHARE  1.0  /* % of its table: idle time and CUDA calls that a gate looks at */
 #define GONE_SHARE  1.0  /* % of the GPU time that may be gone */
 #define FEWER_STEPS 2    /* times */
+#define LEFT_OUT    5.0  /* % of the time that units that are left out may add */
 #define SUSPICION   0.02 /* probability of both directions, of a row of the whole step */
 
 double gt_gate_enough(double gate_percent)
@@ -191,6 +192,36 @@ static int doubt_steps(const struct gt_compared *c, struct gt_diff *diff)
 	return 0;
 }
 
+/* What the units that are left out cost of all units' time, above the others, %. */
+static double cost_of_left_out(const struct gt_diff_side *side, size_t *ret_count)
+{
+	double cost = 0;
+
+	*ret_count = 0;
+	for (size_t i = 0; i < side->units.count; i++) {
+		if (side->units.at[i].out == GT_UNIT_KEPT)
+			continue;
+		cost += side->units.at[i].factor - 1;
+		++*ret_count;
+	}
+	return side->units.count ? cost * 100 / (double)side->units.count : 0;
+}
+
+/* One slow step is a disturbance; several that A has not are perhaps the change. */
+static int doubt_left_out(const struct gt_compared *c, struct gt_diff *diff)
+{
+	size_t a, b;
+	double more =
+		-cost_of_left_out(&c->sides.side[0], &a) + cost_of_left_out(&c->sides.side[1], &b);
+
+	if (b < a + 2 || more <= fmax(c->request->gate, LEFT_OUT))
+		return 0;
+	return gt_diff_say(&diff->doubts,
+			   "%zu %s left out of B, %zu of A: without them B's kernels take %.1f %% "
+			   "less time than with them",
+			   b, c->sides.stepped ? "steps are" : "parts of the trace are", a, more);
+}
+
 /* Undecided, although all of its interval is above the gate: of the rows of a step as a whole, of
  * which there are few, that is enough; of the many others, chance makes some so, and the change
  * must be one that the evidence was said to show. */
@@ -255,6 +286,7 @@ static int doubt_evidence(const struct gt_compared *c, struct gt_diff *diff)
 {
 	double could = gt_diff_could_show(&c->judged[GT_DIFF_KERNELS]);
 	double enough = gt_gate_enough(c->request->gate);
+	char change[64];
 
 	if (could <= enough || diff->doubts.list.count)
 		return 0;
@@ -263,10 +295,14 @@ static int doubt_evidence(const struct gt_compared *c, struct gt_diff *diff)
 			&diff->doubts,
 			"the evidence is too thin: the noise is not known, it takes two steps "
 			"(ProfilerStep#N) or several runs on both sides");
+	if (could > 9)
+		snprintf(change, sizeof(change), "even a tenfold time of a kernel");
+	else
+		snprintf(change, sizeof(change), "changes of a kernel below %.1f %%", could * 100);
 	return gt_diff_say(&diff->doubts,
-			   "the evidence is too thin: changes of a kernel below %.1f %% would not "
-			   "have been found; a gate of %g %% takes %.0f %%, so more steps or runs",
-			   could * 100, c->request->gate, enough * 100);
+			   "the evidence is too thin: %s would not have been found; a gate of "
+			   "%g %% takes %.0f %%, so more steps or runs",
+			   change, c->request->gate, enough * 100);
 }
 
 int gt_gate_hold(const struct gt_compared *compared, struct gt_diff *diff)
@@ -284,6 +320,8 @@ int gt_gate_hold(const struct gt_compared *compared, struct gt_diff *diff)
 		rc = doubt_ranks(compared, diff);
 	if (!rc)
 		rc = doubt_steps(compared, diff);
+	if (!rc)
+		rc = doubt_left_out(compared, diff);
 	if (!rc)
 		rc = doubt_undecided(compared, diff);
 	if (!rc)

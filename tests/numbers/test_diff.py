@@ -173,6 +173,15 @@ def thin_evidence():
     assert f"Could have shown changes of {could} % or more in the kernels that" in out, out
 
 
+def slow_steps_that_are_left_out():
+    """Three of 30 steps take three times as long: one of them would be a disturbance."""
+    for count, code in ((1, 0), (3, UNSURE)):
+        slow = {7 * i + 5: 3.0 for i in range(count)}
+        lines = diff_traces.steps_of(random.Random(8), 20, 30, slow_steps=slow)
+        b = diff_traces.write(os.path.join(cases.folder(), "b.json"), lines)
+        gate(5, made(steps=30), b, expect=code, says="3 steps are left out of B, 0 of A" if code else "")
+
+
 def several_runs():
     """Runs differ by 3 % each: steps alone take that for a change."""
     chooser = random.Random(7)
@@ -321,6 +330,7 @@ cases.main(
         of_eight_ranks,
         fewer_steps,
         thin_evidence,
+        slow_steps_that_are_left_out,
         several_runs,
         undecided,
         in_some_steps,
