@@ -181,10 +181,8 @@ static bool is_step(const char *glob, const char *name)
 	return !fnmatch(glob, name, 0) || (number && !strcmp(glob, number + 1));
 }
 
-static bool in_step(const struct gt_filter_term *term, const struct gt_model *model, int64_t t)
+static bool in_step(const struct gt_filter_term *term, const struct gt_model *model, uint32_t step)
 {
-	uint32_t step = gt_model_step_at(model, t);
-
 	return step != GT_NONE &&
 	       is_step(term->glob, gt_model_name(model, model->ranges.at[step].name));
 }
@@ -277,7 +275,7 @@ static bool op_passes(const struct gt_filter_term *term, const struct gt_model *
 	case GT_FILTER_KERNEL:
 		return has_kernel_name(term, model, op->name);
 	case GT_FILTER_STEP:
-		return in_step(term, model, call ? call->start : op->start);
+		return in_step(term, model, gt_model_step_of(model, op));
 	case GT_FILTER_STREAM:
 		return op->stream == term->from;
 	case GT_FILTER_DEVICE:
@@ -333,7 +331,7 @@ static bool call_passes(const struct gt_filter_term *term, const struct gt_model
 	case GT_FILTER_NVTX:
 		return in_nvtx(term, model, call->thread, call->start, call->start);
 	case GT_FILTER_STEP:
-		return in_step(term, model, call->start);
+		return in_step(term, model, gt_model_step_at(model, call->start));
 	default:
 		return true;
 	}
@@ -401,7 +399,7 @@ static bool host_passes(const struct gt_filter_term *term, const struct gt_model
 	case GT_FILTER_NVTX:
 		return in_nvtx(term, model, thread, start, end);
 	case GT_FILTER_STEP:
-		return in_step(term, model, start);
+		return in_step(term, model, gt_model_step_at(model, start));
 	default:
 		return true;
 	}

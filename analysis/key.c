@@ -171,9 +171,7 @@ static uint32_t innermost(const struct gt_model *model, const struct gt_call *ca
 
 uint32_t gt_key_step(const struct gt_model *model, const struct gt_op *op)
 {
-	const struct gt_call *call = gt_model_call_of(model, op);
-
-	return gt_model_step_at(model, call ? call->start : op->start);
+	return gt_model_step_of(model, op);
 }
 
 /* The frame that --by=line, function and module speak of: the nearest of the best rank. NULL: no

@@ -247,6 +247,7 @@ struct gt_model {
 	GT_VEC(struct gt_device_track) devices; /* that have operations, by number */
 	uint32_t *device_ops;                   /* indices in ops: by device, then start */
 	GT_VEC(struct gt_step_from) steps;      /* by time */
+	int64_t first_correlation;              /* the smallest of a call; INT64_MAX: no calls */
 	struct gt_odd odd;
 	int64_t first, last; /* ns: from the first to the last slice */
 	int64_t origin;      /* what a window of time counts from: the job's first slice */
@@ -294,6 +295,10 @@ uint32_t gt_model_range_around(const struct gt_model *model, uint32_t range, int
 
 /* The innermost training step that is open at @t, on the first thread that has one, or GT_NONE. */
 uint32_t gt_model_step_at(const struct gt_model *model, int64_t t);
+
+/* The step in which an operation was launched. Where its call is not in the trace: the one in which
+ * it began, or GT_NONE if it was launched before the first call that is. */
+uint32_t gt_model_step_of(const struct gt_model *model, const struct gt_op *op);
 
 /* Whether a range is a training step: ProfilerStep#N. */
 bool gt_model_is_step(const struct gt_model *model, const struct gt_model_range *range);

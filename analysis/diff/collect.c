@@ -126,9 +126,7 @@ static int ops_of_rank(struct gt_diff_rows *rows, const struct gt_diff_sides *si
 
 	for (size_t i = 0; !rc && i < model->ops.count; i++) {
 		const struct gt_op *op = &model->ops.at[i];
-		const struct gt_call *call = gt_model_call_of(model, op);
-		int64_t unit = gt_diff_unit_at(sides, rank, false,
-					       sides->stepped && call ? call->start : op->start);
+		int64_t unit = gt_diff_unit_of_op(sides, rank, op);
 		struct gt_group *group;
 
 		if (unit < 0 || !gt_diff_counts(rank, i))
@@ -157,7 +155,7 @@ static int calls_of_rank(struct gt_diff_rows *rows, const struct gt_diff_sides *
 
 	for (size_t i = 0; !rc && i < model->calls.count; i++) {
 		const struct gt_call *call = &model->calls.at[i];
-		int64_t unit = gt_diff_unit_at(sides, rank, true, call->start);
+		int64_t unit = gt_diff_unit_of_call(sides, rank, call);
 
 		if (unit >= 0 && gt_filter_call(&rank->chosen, call))
 			rc = add_to(gt_groups_get(&rows->groups, gt_model_name(model, call->name)),
@@ -166,58 +164,98 @@ static int calls_of_rank(struct gt_diff_rows *rows, const struct gt_diff_sides *
 	return rc;
 }
 
-/* Wall, busy and idle of one interval of a rank; of chosen work only how long it ran. */
-static int add_interval(struct gt_diff_rows *rows, const struct gt_diff_sides *sides, int s,
-			int64_t unit, const struct gt_intervals *busy, int64_t start, int64_t end)
+/* The GPU time of a unit, whose operations are in @busy; of chosen work no more than that. */
+static int add_busy(struct gt_diff_rows *rows, const struct gt_diff_sides *sides, int s,
+		    int64_t unit, struct gt_intervals *busy)
+{
+	const char *name = sides->is_chosen ? "GPU busy (filtered)" : "GPU busy";
+
+	gt_intervals_merge(busy);
+	return add_to(gt_groups_get(&rows->groups, name), s, unit, gt_intervals_total(busy));
+}
+
+/* How long a unit took on the host, and of that the GPU was idle: @busy, all of the rank. */
+static int add_time(struct gt_diff_rows *rows, const struct gt_diff_sides *sides, int s,
+		    int64_t unit, const struct gt_intervals *busy, int64_t start, int64_t end)
 {
 	struct gt_groups *groups = &rows->groups;
-	int64_t used = gt_intervals_within(busy, start, end);
 	const char *whole =
 		sides->stepped ? "time per step" : "time from first to last GPU operation";
 	int rc;
 
 	if (sides->is_chosen)
-		return add_to(gt_groups_get(groups, "GPU busy (filtered)"), s, unit, used);
+		return 0;
 	rc = add_to(gt_groups_get(groups, whole), s, unit, end - start);
+	if (!rc && !gt_groups_get(groups, "GPU busy")) /* its place among the rows */
+		rc = -ENOMEM;
 	if (!rc)
-		rc = add_to(gt_groups_get(groups, "GPU busy"), s, unit, used);
-	if (!rc)
-		rc = add_to(gt_groups_get(groups, "GPU idle"), s, unit, end - start - used);
+		rc = add_to(gt_groups_get(groups, "GPU idle"), s, unit,
+			    end - start - gt_intervals_within(busy, start, end));
 	return rc;
 }
 
-static int busy_of(const struct gt_diff_rank *rank, struct gt_intervals *busy)
+/* Those of each unit of the rank, as gpu_step_use has them: of a step what was launched in it. */
+static int busy_by_unit(const struct gt_diff_sides *sides, const struct gt_diff_rank *rank,
+			struct gt_intervals *units, struct gt_intervals *all)
 {
 	const struct gt_model *model = rank->model;
 
-	for (size_t i = 0; i < model->ops.count; i++)
-		if (gt_diff_counts(rank, i) &&
-		    !gt_intervals_add(busy, model->ops.at[i].start,
-				      model->ops.at[i].start + model->ops.at[i].dur))
+	for (size_t i = 0; i < model->ops.count; i++) {
+		const struct gt_op *op = &model->ops.at[i];
+		int64_t end = op->start + op->dur, unit = rank->first;
+
+		if (!gt_diff_counts(rank, i))
+			continue;
+		if (!gt_intervals_add(all, op->start, end))
 			return -ENOMEM;
-	gt_intervals_merge(busy);
+		if (sides->stepped)
+			unit = gt_diff_unit_of_op(sides, rank, op);
+		if (unit >= 0 && !gt_intervals_add(&units[unit - rank->first], op->start, end))
+			return -ENOMEM;
+	}
+	gt_intervals_merge(all);
 	return 0;
+}
+
+static int steps_of_rank(struct gt_diff_rows *rows, const struct gt_diff_sides *sides, int s,
+			 const struct gt_diff_rank *rank, struct gt_intervals *units,
+			 const struct gt_intervals *all)
+{
+	const struct gt_model *model = rank->model;
+	int rc = 0;
+
+	for (uint32_t i = 0; !rc && i < model->ranges.count; i++) {
+		const struct gt_model_range *range = &model->ranges.at[i];
+		uint32_t number = rank->unit_of_range[i];
+		int64_t unit = (int64_t)rank->first + number - 1;
+
+		if (!number)
+			continue;
+		rc = add_time(rows, sides, s, unit, all, range->start, range->start + range->dur);
+		if (!rc)
+			rc = add_busy(rows, sides, s, unit, &units[number - 1]);
+	}
+	return rc;
 }
 
 static int overview_of_rank(struct gt_diff_rows *rows, const struct gt_diff_sides *sides, int s,
 			    const struct gt_diff_rank *rank)
 {
-	const struct gt_model *model = rank->model;
-	struct gt_intervals busy = {0};
-	int rc = busy_of(rank, &busy);
+	struct gt_intervals *units = calloc(rank->units + 1, sizeof(*units)), all = {0};
+	int rc = units ? busy_by_unit(sides, rank, units, &all) : -ENOMEM;
 
-	if (!rc && !sides->stepped && busy.count && rank->units)
-		rc = add_interval(rows, sides, s, rank->first, &busy, busy.at[0].start,
-				  busy.at[busy.count - 1].end);
-	for (uint32_t i = 0; !rc && sides->stepped && i < model->ranges.count; i++) {
-		const struct gt_model_range *range = &model->ranges.at[i];
-
-		if (rank->unit_of_range[i])
-			rc = add_interval(rows, sides, s,
-					  (int64_t)rank->first + rank->unit_of_range[i] - 1, &busy,
-					  range->start, range->start + range->dur);
+	if (!rc && sides->stepped) {
+		rc = steps_of_rank(rows, sides, s, rank, units, &all);
+	} else if (!rc && all.count && rank->units) {
+		rc = add_time(rows, sides, s, rank->first, &all, all.at[0].start,
+			      all.at[all.count - 1].end);
+		if (!rc)
+			rc = add_busy(rows, sides, s, rank->first, &units[0]);
 	}
-	gt_intervals_fini(&busy);
+	for (uint32_t i = 0; units && i < rank->units; i++)
+		gt_intervals_fini(&units[i]);
+	gt_intervals_fini(&all);
+	free(units);
 	return rc;
 }
 
@@ -265,9 +303,7 @@ static int work_of_rank(struct gt_diff_rows *rows, const struct gt_diff_sides *s
 	name_rank(&sides->side[s], rank, name, sizeof(name));
 	for (size_t i = 0; !rc && i < model->ops.count; i++) {
 		const struct gt_op *op = &model->ops.at[i];
-		const struct gt_call *call = gt_model_call_of(model, op);
-		int64_t unit = gt_diff_unit_at(sides, rank, false,
-					       sides->stepped && call ? call->start : op->start);
+		int64_t unit = gt_diff_unit_of_op(sides, rank, op);
 
 		if (unit >= 0 && !op->comm && gt_diff_counts(rank, i))
 			rc = add_to(gt_groups_get(&rows->groups, name), s, unit, op->dur);

@@ -200,17 +200,29 @@ static int64_t block_of(const int64_t extent[2], int64_t t)
 	return part <= 0 ? 0 : part >= GT_DIFF_BLOCKS ? GT_DIFF_BLOCKS - 1 : (int64_t)part;
 }
 
-int64_t gt_diff_unit_at(const struct gt_diff_sides *sides, const struct gt_diff_rank *rank,
-			bool is_call, int64_t t)
+static int64_t unit_of_step(const struct gt_diff_rank *rank, uint32_t range)
 {
-	uint32_t range;
-
-	if (!rank->units)
-		return -1;
-	if (!sides->stepped)
-		return rank->first + block_of(is_call ? rank->calls : rank->ops, t);
-	range = gt_model_step_at(rank->model, t);
 	if (range == GT_NONE || !rank->unit_of_range[range])
 		return -1;
 	return (int64_t)rank->first + rank->unit_of_range[range] - 1;
+}
+
+int64_t gt_diff_unit_of_call(const struct gt_diff_sides *sides, const struct gt_diff_rank *rank,
+			     const struct gt_call *call)
+{
+	if (!rank->units)
+		return -1;
+	if (!sides->stepped)
+		return rank->first + block_of(rank->calls, call->start);
+	return unit_of_step(rank, gt_model_step_at(rank->model, call->start));
+}
+
+int64_t gt_diff_unit_of_op(const struct gt_diff_sides *sides, const struct gt_diff_rank *rank,
+			   const struct gt_op *op)
+{
+	if (!rank->units)
+		return -1;
+	if (!sides->stepped)
+		return rank->first + block_of(rank->ops, op->start);
+	return unit_of_step(rank, gt_model_step_of(rank->model, op));
 }

@@ -65,9 +65,11 @@ static inline bool gt_diff_counts(const struct gt_diff_rank *rank, size_t i)
 	return !rank->is_out || !rank->is_out[i];
 }
 
-/* The unit that time @t of a rank counts for, or -1: none. Calls and operations have blocks of
- * their own. */
-int64_t gt_diff_unit_at(const struct gt_diff_sides *sides, const struct gt_diff_rank *rank,
-			bool is_call, int64_t t);
+/* The unit that a call, or an operation, of a rank counts for, or -1: none. Calls and operations
+ * have blocks of their own. */
+int64_t gt_diff_unit_of_call(const struct gt_diff_sides *sides, const struct gt_diff_rank *rank,
+			     const struct gt_call *call);
+int64_t gt_diff_unit_of_op(const struct gt_diff_sides *sides, const struct gt_diff_rank *rank,
+			   const struct gt_op *op);
 
 #endif

@@ -84,6 +84,13 @@ static void print_sides(const struct gt_cmdline *args, const struct runs *runs,
 	putchar('\n');
 }
 
+/* Beside tables for programs, which have no room for it. */
+static void note(const struct gt_diff *diff)
+{
+	for (size_t i = 0; i < diff->notes.list.count; i++)
+		gt_show_line(stderr, "gputrace diff: %s", diff->notes.list.at[i]);
+}
+
 static int print(const struct gt_cmdline *args, const struct runs *runs, struct gt_diff *diff)
 {
 	struct gt_print how = gt_cmdline_print(args);
@@ -103,6 +110,8 @@ static int print(const struct gt_cmdline *args, const struct runs *runs, struct 
 	}
 	if (for_people)
 		print_sides(args, runs, diff, &how);
+	else
+		note(diff);
 	gt_cmdline_mangled(args, runs->jobs, runs->count, &mangled, &how);
 	rc = gt_cmdline_print_tables(args, shown, count, &how);
 	gt_mangled_names_fini(&mangled);

@@ -98,10 +98,11 @@ def tables_of(path):
     for call in trace.calls:
         add("calls", call.name, step_at(call.start), call.dur)
     for i, (start, end) in enumerate(steps):
-        busy = sum(max(min(op.end, end) - max(op.start, start), 0) for op in trace.ops)
+        inside = sum(max(min(op.end, end) - max(op.start, start), 0) for op in trace.ops)
+        busy = sum(op.dur for op in trace.ops if step_at(trace.call_of(op).start) == i)  # one stream
         add("overview", "time per step", i, end - start)
         add("overview", "GPU busy", i, busy)
-        add("overview", "GPU idle", i, end - start - busy)
+        add("overview", "GPU idle", i, end - start - inside)
     return tables, counts, len(steps)
 
 

@@ -80,6 +80,8 @@ def steps(trace):
 
 def step_of(trace, found, op):
     call = trace.call_of(op)
+    if not call and 0 < op.correlation < min((i for i in trace.of_id if i > 0), default=0):
+        return None  # launched before the trace
     at = call.start if call else op.start
     return next((name for start, end, name in reversed(found) if start <= at < end), None)
 

@@ -259,6 +259,14 @@ def without_steps():
     assert "from part to part of the trace" in cases.run("diff", a, a)[0]
 
 
+def notes_beside_tables_for_programs():
+    lines = diff_traces.steps_of(random.Random(8), 20, 30, slow_steps={5: 3.0})
+    b = diff_traces.write(os.path.join(cases.folder(), "b.json"), lines)
+    for form in ("json", "csv"):
+        said = cases.run("diff", f"--format={form}", made(steps=30), b)[1]
+        assert "Left out of B: ProfilerStep#5, an outlier" in said and "Could have shown" in said, said
+
+
 def forms():
     a, b = made(seed=1), made(seed=2, slow={5: 1.5})
     got = cases.tables("diff", a, b)
@@ -335,6 +343,7 @@ cases.main(
         undecided,
         in_some_steps,
         without_steps,
+        notes_beside_tables_for_programs,
         forms,
         public_traces,
     ]

@@ -125,6 +125,20 @@ def steps():
     assert row["Before First (ns)"] == 210_000 and row["After Last (ns)"] == 900_000 - 331_000, row
 
 
+def work_launched_before_the_trace():
+    """Its call is not in the trace, and it is of no step, in whichever it ran."""
+    events = [generate.kernel("older", 100, 50, 3), generate.kernel("lost", 1160, 50, 12)]
+    for i in range(2):
+        events += [generate.range_(f"ProfilerStep#{i}", i * 1000, 900)]
+        events += generate.launches(2, step=100, first=i * 1000 + 200, ids=10 + 3 * i)
+    path = cases.write(generate.trace(events))
+    (rows,) = cases.tables("stats", "--by=step", path).values()
+    counts = {row["Name"]: row["Instances"] for row in rows}
+    assert counts == {"ProfilerStep#0": 2, "ProfilerStep#1": 3, "(no step)": 1}, counts
+    rows = cases.tables("stats", "--report=gpu_step_use", path)["gpu_step_use"]
+    assert {row["Name"]: row["Operations"] for row in rows} == counts, rows
+
+
 def gaps_are_counted_not_their_pieces():
     """The host comes back to a place within one gap."""
     events = [
@@ -192,6 +206,6 @@ def public_traces():
 
 
 cases.main(
-    [the_whole_trace, random_windows, steps, gaps_are_counted_not_their_pieces, late_samples_stand_for_more,
-     what_gputrace_adds_is_no_cause, public_traces]
+    [the_whole_trace, random_windows, steps, work_launched_before_the_trace, gaps_are_counted_not_their_pieces,
+     late_samples_stand_for_more, what_gputrace_adds_is_no_cause, public_traces]
 )

@@ -124,6 +124,11 @@ int gt_build_steps(struct gt_model *model)
 	struct open_steps open = {.model = model, .at = malloc((count + 1) * sizeof(*open.at))};
 	int rc = bounds && open.at ? 0 : -ENOMEM;
 
+	model->first_correlation = INT64_MAX;
+	for (size_t i = 0; i < model->calls.count; i++)
+		if (model->calls.at[i].correlation > 0 &&
+		    model->calls.at[i].correlation < model->first_correlation)
+			model->first_correlation = model->calls.at[i].correlation;
 	if (!rc) {
 		find_bounds(model, bounds);
 		qsort(bounds, count, sizeof(*bounds), by_time);
@@ -132,6 +137,18 @@ int gt_build_steps(struct gt_model *model)
 	free(bounds);
 	free(open.at);
 	return rc;
+}
+
+uint32_t gt_model_step_of(const struct gt_model *model, const struct gt_op *op)
+{
+	const struct gt_call *call = gt_model_call_of(model, op);
+	bool has_calls = model->first_correlation != INT64_MAX;
+
+	if (call)
+		return gt_model_step_at(model, call->start);
+	if (has_calls && op->correlation > 0 && op->correlation < model->first_correlation)
+		return GT_NONE;
+	return gt_model_step_at(model, op->start);
 }
 
 uint32_t gt_model_step_at(const struct gt_model *model, int64_t t)
