@@ -24,9 +24,6 @@ static uint64_t keep(struct gt_ranges *ranges, const struct gt_library_call *cal
 
 		ranges->libraries[number % GT_RANGE_LIBRARIES] = (struct gt_range_library){
 			.number = number, .count = count - i, .call = calls[i]};
-		if (calls[i].is_math)
-			ranges->libraries[number % GT_RANGE_LIBRARIES].call.math.number =
-				(uint32_t)number;
 	}
 	return count ? first : 0;
 }

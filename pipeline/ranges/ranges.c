@@ -13,7 +13,7 @@
  * them. */
 #define FIRST_ID   1000000000u
 #define MORE_IDS   1000000000000u
-#define MORE_CALLS 1000000000u /* they have 32 bits */
+#define MORE_CALLS 1000000000u
 
 struct gt_ranges *gt_ranges_new(const struct gt_ranges_options *options)
 {

@@ -212,8 +212,6 @@ void gt_range_describe_library(struct gt_ranges *ranges, struct gt_range *range,
 	range->event.name = range->label =
 		gt_intern_cstr(ranges->strings, name ? name : "(unknown function)");
 	range->library = gt_range_library_begin(ranges, range->tid, call);
-	if (call->is_math)
-		range->event.library.math.number = (uint32_t)range->library;
 	gt_range_collectives_call(&ranges->collectives, call, range->start);
 }
 

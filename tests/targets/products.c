@@ -5,16 +5,19 @@
  *   products all            one call of each family, with sizes that differ
  *   products wrong          calls that fail, and those of a library without functions of 64 bits
  *   products threads        two threads with handles and sizes of their own
+ *   products killed        500 products that are waited for, five that are not, and SIGKILL
  *   products cost N         ns of a call that launches nothing, and of a launch: N thousand of each
  */
 #include <cublas_v2.h>
 #include <cuda.h>
 
 #include <pthread.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+#include <unistd.h>
 
 #define SHOW(call) printf("%.*s: %d\n", (int)strcspn(#call, "("), #call, (int)(call))
 #define NO         CUBLAS_OP_N
@@ -140,6 +143,18 @@ static int threads(void)
 	return pthread_join(thread, NULL) ? 3 : 0;
 }
 
+static int killed(void)
+{
+	cublasHandle_t handle = make_handle();
+
+	for (int i = 0; i < 505; i++) {
+		if (i == 500)
+			cuCtxSynchronize();
+		cublasSgemm(handle, NO, NO, 10, 20, 30, &one, a, 10, b, 30, &one, c, 10);
+	}
+	return kill(getpid(), SIGKILL);
+}
+
 static double now(void)
 {
 	struct timespec time;
@@ -181,5 +196,7 @@ int main(int argc, char **argv)
 		return all();
 	if (!strcmp(argv[1], "wrong"))
 		return wrong();
+	if (!strcmp(argv[1], "killed"))
+		return killed();
 	return !strcmp(argv[1], "threads") ? threads() : 2;
 }

@@ -7,6 +7,7 @@
 import json
 import os
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
@@ -74,14 +75,14 @@ class Products(unittest.TestCase):
         self.folder = os.path.realpath(tempfile.mkdtemp(prefix="gt-products-"))
         self.addCleanup(shutil.rmtree, self.folder, ignore_errors=True)
 
-    def run_program(self, word, *options, traced=True, cupti="130000"):
+    def run_program(self, word, *options, traced=True, cupti="130000", killed=False):
         """What the program said on stdout and stderr."""
         front = tracer(self.folder + "/out", options) if traced else []
         result = subprocess.run(
             [os.path.join(SOURCE, "scripts", "simcuda"), "--build=" + BUILD, "--cupti=" + cupti, *front, PROGRAM, word],
             capture_output=True, text=True, timeout=120, check=False, stdin=subprocess.DEVNULL,
             env=dict(os.environ, GPUTRACE_BUILD=BUILD))
-        self.assertEqual(result.returncode, 0, result.stderr)
+        self.assertIn(result.returncode, (-signal.SIGKILL, 128 + signal.SIGKILL) if killed else (0,), result.stderr)
         return result.stdout, result.stderr
 
     def trace(self):
@@ -124,6 +125,25 @@ class Products(unittest.TestCase):
                  if name.endswith(".pftrace")]
         code, said = tool("convert", found[0], self.folder + "/back.pt.trace.json")
         self.assertEqual(code, 0, said)
+        self.check(self.trace())
+
+    def test_killed(self):
+        """Repair has every call, and no number twice."""
+        self.run_program("killed", "--libraries=cublas", "--spool=on", killed=True)
+        for path in trace_file.find(self.folder):  # without `gputrace run` nobody has repaired it yet
+            tool("repair", path)
+        trace = self.trace()
+        calls = [e["args"] for e in self.calls(trace)]
+        self.assertEqual([c["FLOPs"] for c in calls], [2 * 10 * 20 * 30] * 505)
+        self.assertEqual(len({c["call number"] for c in calls}), 505)
+        kernels = [e["args"]["call number"] for e in trace.gpu if "library call" in e["args"]]
+        # one whose call had been written before the kill has lost its arguments
+        self.assertGreaterEqual(len(trace.gpu), 500)
+        self.assertEqual(len(kernels), len({*kernels} & {c["call number"] for c in calls}))
+
+    def test_flight_recorder(self):
+        """What it has kept is what would have been written."""
+        self.run_program("all", "--libraries=cublas", "--flight-recorder=30s,16M", "--dump-at-exit=always")
         self.check(self.trace())
 
     def test_flops(self):
