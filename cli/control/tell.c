@@ -131,6 +131,15 @@ static const struct gt_box *find_box(const struct gt_boxes *boxes, uint32_t pid)
 	return found;
 }
 
+/* A process that is named twice is meant once. */
+static bool is_chosen(const struct gt_talk *talks, size_t count, const struct gt_box *box)
+{
+	for (size_t i = 0; i < count; i++)
+		if (talks[i].box == box)
+			return true;
+	return false;
+}
+
 /* Makes a conversation for each process that is named. False: some cannot be spoken to. */
 static bool choose(const struct gt_cmdline *args, size_t skip, const struct gt_boxes *boxes,
 		   struct gt_talk *talks, size_t *ret_count)
@@ -145,10 +154,10 @@ static bool choose(const struct gt_cmdline *args, size_t skip, const struct gt_b
 		if (!parse_pid(args->inputs[i], &pid))
 			continue;
 		box = find_box(boxes, pid);
-		if (box)
-			talks[count++].box = box;
-		else
+		if (!box)
 			explain_missing(args, pid);
+		else if (!is_chosen(talks, count, box))
+			talks[count++].box = box;
 		all &= box != NULL;
 	}
 	*ret_count = count;

@@ -383,6 +383,12 @@ class Windows(Base):
             self.assertRegex(said, rf"no trace can be written into {run.out} \(too many open files\)")
         return limits
 
+    def test_named_twice(self):
+        run = self.launch("one", "GPUTRACE_WAIT=yes")
+        for words, answer in (("start", "recording into"), ("status", "state"), ("stop", ": closed ")):
+            self.assertEqual(self.good(words, str(run.pid), str(run.pid)).count(answer), 1)
+        run.end()
+
     def test_a_file_elsewhere_says_why(self):
         run = self.launch("one", "GPUTRACE_WAIT=yes")
         self.assertFalse(os.path.exists(run.out))
