@@ -163,18 +163,19 @@ static int read_answer(struct gt_talk *talk, uint32_t length, int32_t status)
 /* How far it is: the time is up, or it has ended? 0: neither. */
 static int give_up(struct gt_talk *talk, bool is_taken, uint64_t since, int patience_ms)
 {
+	int unread_ms = patience_ms < UNREAD_MS ? patience_ms : UNREAD_MS;
 	uint64_t waited = gt_clock_now() - since;
 
 	if (has_ended(talk))
 		return fail(talk, -ESRCH, "it has ended");
-	if (!is_taken && waited > UNREAD_MS * (uint64_t)MS_NS)
+	if (!is_taken && waited > (uint64_t)unread_ms * MS_NS)
 		return fail(talk, -ETIMEDOUT,
-			    "it has not looked into its mailbox for %d s: its tracer has ended, "
+			    "it has not looked into its mailbox for %g s: its tracer has ended, "
 			    "or waits for a disk",
-			    UNREAD_MS / 1000);
+			    unread_ms / 1000.0);
 	if (is_taken && waited > (uint64_t)patience_ms * MS_NS)
-		return fail(talk, -ETIMEDOUT, "it has no answer after %d s (--timeout)",
-			    patience_ms / 1000);
+		return fail(talk, -ETIMEDOUT, "it has no answer after %g s (--timeout)",
+			    patience_ms / 1000.0);
 	return 0;
 }
 

@@ -42,12 +42,14 @@ int gt_tell_boxes(const struct gt_cmdline *args, struct gt_talk *talks, size_t c
 		  const struct gt_tell *tell)
 {
 	int64_t timeout_ms = gt_cmdline_time(args, "timeout", 1000000000) / 1000000;
-	int patience_ms = tell->patience_ms, rc = GT_EXIT_OK;
+	int patience_ms = tell->patience_ms, busy_ms = BUSY_MS, rc = GT_EXIT_OK;
 
 	if (timeout_ms)
 		patience_ms = timeout_ms < INT_MAX ? (int)timeout_ms : INT_MAX;
+	if (timeout_ms && patience_ms < busy_ms)
+		busy_ms = patience_ms;
 	for (size_t i = 0; i < count; i++)
-		gt_talk_send(&talks[i], tell->verb, tell->argument, BUSY_MS);
+		gt_talk_send(&talks[i], tell->verb, tell->argument, busy_ms);
 	for (size_t i = 0; i < count; i++) {
 		if (await(&talks[i], tell, patience_ms)) {
 			complain(args, talks[i].box->head.pid, talks[i].text);

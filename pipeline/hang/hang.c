@@ -12,6 +12,8 @@
 #include "core/guest/text.h"
 #include "core/intern.h"
 #include "core/json/json.h"
+#include "core/thread.h"
+#include "core/window/attached.h"
 #include "pipeline/hang/report.h"
 #include "pipeline/join/join.h"
 #include "pipeline/output/outlet.h"
@@ -41,6 +43,7 @@ struct gt_hang_report *gt_hang_collect(struct gt_hang *hang, uint64_t now, bool 
 	report.flushing = hang->flushing(now);
 	report.has_cupti = *hang->calls->join->has_cupti;
 	report.is_outside = is_outside(hang->output->metadata);
+	report.began_late = gt_attached_is_on() || gt_threads_sum(GT_THREAD_CALLS_PASSED);
 	gt_call_stacks_refresh(hang->calls->stacks);
 	gt_hang_find_streams(&report);
 	gt_hang_find_collectives(&report);

@@ -101,6 +101,7 @@ struct gt_hang_report {
 	bool is_asked;      /* from outside: perhaps nothing hangs */
 	bool is_outside;    /* of the window that is recorded */
 	bool has_cupti;     /* false, or is_outside: GPU work is not known */
+	bool began_late;    /* work that was launched before the window is not known */
 	uint32_t stream_count, thread_count;
 	uint32_t streams_more, threads_more; /* that there was no room for */
 	uint64_t operations;                 /* in flight */

@@ -91,6 +91,10 @@ static void put_streams(const struct gt_hang_report *report, struct gt_json *out
 	else if (report->is_outside)
 		say(out, "\nGPU work is not recorded now (outside of the window): what is in "
 			 "flight is not known\n");
+	else if (!report->stream_count && report->began_late)
+		say(out,
+		    "\nnothing that was launched in the window is in flight on the GPU; work from "
+		    "before it is not known\n");
 	else if (!report->stream_count)
 		say(out, "\nnothing is in flight on the GPU\n");
 	for (uint32_t i = 0; i < report->stream_count; i++) {

@@ -163,7 +163,10 @@ static void judge_call(struct gt_hang_report *report)
 	add_place(text, thread->call_stack ? thread->call_stack : thread->stack);
 	add(text, !report->has_cupti   ? "; GPU work is not recorded (hooks only)"
 		  : report->is_outside ? "; GPU work is not recorded now (outside of the window)"
-				       : "; nothing is in flight on the GPU");
+		  : report->began_late
+			  ? "; nothing that was launched in the window is in flight on "
+			    "the GPU, work from before it is not known"
+			  : "; nothing is in flight on the GPU");
 	if (report->host.name && thread->call_waits)
 		add_host(report, "; ", ", has perhaps not returned");
 }

@@ -108,6 +108,8 @@ def what_the_user_says():
     ):
         assert communication(path, "--communication=" + glob) == want * 1000, glob
     assert communication(path, "--communication=gemm", "--communication=other*") == 203_000
+    (row,) = cases.tables("stats", "--report=gpu_rank_use", "--communication=gemm", path)["gpu_rank_use"]
+    assert row["Communication (ns)"] == 102_000, row
     out = cases.run("report", "--output=-", "--communication=gemm", path)[0]
     assert out != cases.run("report", "--output=-", path)[0]
 

@@ -5,6 +5,7 @@ there, whoever dies half way, the program does not notice."""
 
 import concurrent.futures
 import errno
+import fcntl
 import functools
 import glob
 import json
@@ -387,6 +388,18 @@ class Windows(Base):
         run = self.launch("one", "GPUTRACE_WAIT=yes")
         for words, answer in (("start", "recording into"), ("status", "state"), ("stop", ": closed ")):
             self.assertEqual(self.good(words, str(run.pid), str(run.pid)).count(answer), 1)
+        run.end()
+
+    def test_timeout_while_another_command_speaks(self):
+        run = self.launch("one", "GPUTRACE_WAIT=yes")
+        box, = glob.glob(os.path.join(self.boxes, "*"))
+        with open(box, "rb") as file:
+            fcntl.flock(file, fcntl.LOCK_EX)
+            began = time.monotonic()
+            status, said = self.tell("start", "--timeout=500ms", str(run.pid))
+            self.assertLess(time.monotonic() - began, 20)  # without it half a minute
+        self.assertEqual(status, 1)
+        self.assertIn("other commands are speaking to it", said)
         run.end()
 
     def test_a_file_elsewhere_says_why(self):

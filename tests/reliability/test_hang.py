@@ -301,9 +301,9 @@ class Command(unittest.TestCase):
         self.boxes = tempfile.mkdtemp(prefix="gputrace-test-hang.", dir="/dev/shm")
         self.addCleanup(shutil.rmtree, self.boxes)
 
-    def start(self, way, fault=""):
+    def start(self, way, *options, fault=""):
         running = Running(self.folder, way, self.boxes, program=(PROGRAM, way), fault=fault,
-                          options=("GPUTRACE_EXIT_TIMEOUT=2000",))
+                          options=("GPUTRACE_EXIT_TIMEOUT=2000", *options))
         self.addCleanup(running.stop)
         self.assertTrue(harness.gate.wait_for(lambda: self.tell("status", str(running.pid))[0] == 0), running.read())
         return running
@@ -336,6 +336,16 @@ class Command(unittest.TestCase):
         self.assertEqual(status, 0, output)
         self.assertIn(f"process {running.pid} (", output.splitlines()[0])
         self.assertTrue(output.splitlines()[1].startswith("nobody launched anything for "), output)
+        self.end(running, "lock")
+
+    def test_in_a_window_that_began_late(self):
+        """What was launched before it may be in flight."""
+        running = self.start("lock", "GPUTRACE_WAIT=yes")
+        self.ask(running, "host")
+        self.assertIn("GPU work is not recorded now", self.tell("hang", str(running.pid))[1])
+        self.assertEqual(self.tell("start", str(running.pid))[0], 0)
+        self.assertIn("\nnothing that was launched in the window is in flight on the GPU; work from before it is not known\n",
+                      self.tell("hang", str(running.pid))[1])
         self.end(running, "lock")
 
     def test_flush_hangs(self):
