@@ -67,7 +67,7 @@ static int parse(const char *text, uint64_t now, uint64_t *ret_ns)
 {
 	int error = gt_when_moment(text, now, ret_ns);
 
-	if (error == -EINVAL && strlen(text) < 64)
+	if (error == -EINVAL && strlen(text) < 64 && strlen(text) > 5 && text[5] == '-')
 		error = parse_local(text, now, ret_ns);
 	if (error == -EINVAL)
 		error = parse_today(text, now, ret_ns);

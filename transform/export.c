@@ -307,6 +307,7 @@ static int export_event(const struct gt_trace_event *record, const struct gt_hea
 	if (rc || !record->has_ts)
 		return rc;
 	role = gt_category_role(cat);
+	e->unknown += role == GT_ROLE_UNKNOWN && record->ph == 'X';
 	if (record->ph == 'X' && slices[role])
 		return slices[role](e, record);
 	if ((record->ph == 'X' || record->ph == 'i') && gt_span_is(cat, "user_annotation", 15))
@@ -368,13 +369,18 @@ static int export_devices(struct gt_export_rows *e, const struct gt_header *head
 	return rc;
 }
 
-static void report_losses(const char *path, const struct gt_reading *reading, FILE *out)
+static void report_losses(const char *path, const struct gt_reading *reading, uint64_t unknown,
+			  FILE *out)
 {
 	char *text = NULL;
 	size_t size;
 	FILE *memory = open_memstream(&text, &size);
 	size_t lines = memory ? gt_stats_reading_losses(reading, memory) : 0;
 
+	if (memory && unknown)
+		gt_show_line(memory, "  %" PRIu64 " slice%s of unknown categories, in no table",
+			     unknown, gt_plural(unknown));
+	lines += unknown != 0;
 	if (memory)
 		fclose(memory);
 	if (lines) {
@@ -437,7 +443,7 @@ static int export_file(struct gt_export_sink *sink, struct gt_export_processes *
 	if (rc < 0 && !sink->error[0])
 		snprintf(sink->error, sizeof(sink->error), "%s", reading.error);
 	if (!rc)
-		report_losses(trace->path, &reading, losses);
+		report_losses(trace->path, &reading, e.unknown, losses);
 	if (!rc)
 		rc = export_devices(&e, &reading.header);
 	if (!rc)

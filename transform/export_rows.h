@@ -32,6 +32,7 @@ struct gt_export_rows {
 	GT_VEC(char *) mangled;      /* names of kernels */
 	struct gt_keymap mangled_of; /* by hash of a kernel's name: the number of its mangled one */
 	bool is_ours;                /* the numbers of rows have a meaning */
+	uint64_t unknown;            /* slices of categories that no table has or leaves out */
 	struct gt_export_value row[GT_EXPORT_WIDTH];
 	size_t filled;
 };

@@ -305,8 +305,21 @@ static int doubt_evidence(const struct gt_compared *c, struct gt_diff *diff)
 			   change, c->request->gate, enough * 100);
 }
 
+static bool has_whole_graphs(const struct gt_diff_side *side)
+{
+	for (size_t i = 0; i < side->ranks.count; i++) {
+		const struct gt_model *model = side->ranks.at[i].model;
+
+		for (size_t k = 0; k < model->ops.count; k++)
+			if (model->ops.at[k].kind == GT_OP_GRAPH)
+				return true;
+	}
+	return false;
+}
+
 int gt_gate_hold(const struct gt_compared *compared, struct gt_diff *diff)
 {
+	bool whole[2];
 	int rc = 0;
 
 	if (compared->request->gate < 0)
@@ -314,6 +327,12 @@ int gt_gate_hold(const struct gt_compared *compared, struct gt_diff *diff)
 	for (int s = 0; s < 2; s++)
 		if (!compared->sides.side[s].op_count)
 			return gt_diff_say(&diff->doubts, "%c has no GPU work", 'A' + s);
+	for (int s = 0; s < 2; s++)
+		whole[s] = has_whole_graphs(&compared->sides.side[s]);
+	if (whole[0] != whole[1])
+		return gt_diff_say(&diff->doubts,
+				   "%c has the launches of graphs (--graphs=whole), %c their nodes",
+				   whole[0] ? 'A' : 'B', whole[0] ? 'B' : 'A');
 	hold_rows(compared, diff);
 	rc = doubt_gone(compared, diff);
 	if (!rc)

@@ -27,7 +27,9 @@ static const struct {
 #undef GT_RULE
 };
 
-#define RULES (sizeof(rules) / sizeof(rules[0]))
+#define UNKNOWN_MOST 10 /* % of wall in gaps before work whose call is not in the trace */
+
+#define RULES        (sizeof(rules) / sizeof(rules[0]))
 
 void gt_rule_say(struct gt_finding *finding, const char *format, ...)
 {
@@ -40,11 +42,24 @@ void gt_rule_say(struct gt_finding *finding, const char *format, ...)
 
 bool gt_rule_lacks_calls(const struct gt_survey *survey, struct gt_finding *finding)
 {
+	finding->of_calls = true;
 	if (survey->calls)
 		return false;
 	finding->state = GT_FINDING_UNDECIDED;
 	finding->needs = "the CUDA calls of the program";
 	return true;
+}
+
+/* What the GPU waited for was launched by calls that are not in the trace. */
+static void doubt(const struct gt_survey *survey, struct gt_finding *finding)
+{
+	int64_t unknown = survey->by_cause[GT_CAUSE_UNKNOWN];
+
+	if (finding->state != GT_FINDING_CLEAR || !finding->of_calls ||
+	    gt_survey_percent(unknown, survey->gaps.wall) < UNKNOWN_MOST)
+		return;
+	finding->state = GT_FINDING_UNDECIDED;
+	finding->needs = "the CUDA calls of all GPU work";
 }
 
 static int lacks_work(struct gt_finding *finding)
@@ -84,6 +99,7 @@ int gt_findings_find(const struct gt_job *job, const struct gt_filter *filter,
 		}
 		finding = &ret_findings->list.at[ret_findings->list.count - 1];
 		rc = survey.ops ? rules[i].apply(&survey, finding) : lacks_work(finding);
+		doubt(&survey, finding);
 	}
 	if (!rc)
 		qsort(ret_findings->list.at, ret_findings->list.count,

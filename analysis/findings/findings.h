@@ -44,6 +44,7 @@ struct gt_finding {
 	const struct gt_rule *rule;
 	enum gt_finding_state state;
 	char evidence[640]; /* numbers, for people; "" when there is nothing to say */
+	bool of_calls;      /* it is about the calls that launched work */
 	const char *needs;  /* UNDECIDED: what a trace would have to hold; else NULL */
 	int64_t saves;      /* GPU time that a change could save at most, ns; 0: none by itself */
 	int64_t wall;       /* what that is a part of: sum over devices, gt_gaps.wall */

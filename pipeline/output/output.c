@@ -136,6 +136,7 @@ static void hand_losses(struct gt_output *output)
 	if (!file)
 		return;
 	gt_losses_add(&file->lost, &output->lost);
+	output->earlier = output->lost.disk;
 	output->lost = (struct gt_losses){0};
 }
 
@@ -382,7 +383,8 @@ static void remember_end(struct gt_output *output)
 	const struct gt_losses *lost = gt_output_lost(output);
 	struct gt_output_end *ended = &output->ended;
 
-	*ended = (struct gt_output_end){.lost = lost->disk, .error = lost->error};
+	*ended = (struct gt_output_end){.lost = lost->disk - output->earlier, .error = lost->error};
+	output->earlier = 0;
 	if (output->sink)
 		gt_text_format(ended->path, sizeof(ended->path), "%s", gt_sink_path(output->sink));
 }

@@ -42,6 +42,7 @@ struct gt_output {
 	struct gt_sink *sink;
 	bool failed;               /* tried, could not: events are counted as lost */
 	struct gt_losses lost;     /* events while there is no file; the file takes them over */
+	uint64_t earlier;          /* of the file's losses, what it has taken over so */
 	uint32_t metadata_written; /* generation of the metadata that the writer has */
 	struct gt_writer_options options;
 	struct gt_segments segments;

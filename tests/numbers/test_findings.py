@@ -48,6 +48,17 @@ def nothing_to_find():
     assert {row["State"] for row in rows.values()} == {"clear"}, rows
 
 
+def calls_that_are_missing():
+    """Most of the time the GPU waited for work whose call is not there."""
+    events = steady(4)
+    for i in range(8):
+        events.append(generate.kernel("gemm_1", 3000 + i * 1000, 95, 100 + i))
+    rows, _ = findings(write(events))
+    for rule in ("slow_loader", "cpu_bound", "tiny_kernels"):
+        assert rows[rule]["State"] == "not decidable", rows[rule]
+        assert rows[rule]["Needs"] == "the CUDA calls of all GPU work", rows[rule]
+
+
 def slow_loader():
     """What a PyTorch loop without workers looks like: the iterator's range names the loader."""
     events = []
@@ -410,6 +421,7 @@ def public_pageable():
 cases.main(
     [
         nothing_to_find,
+        calls_that_are_missing,
         slow_loader,
         loader_by_its_function,
         loader_without_names, loader_before_and_after,

@@ -423,6 +423,8 @@ class Windows(Base):
         self.assertIn("no trace can be written into", said)
         resource.prlimit(run.pid, resource.RLIMIT_NOFILE, limits)
         self.good("start", "all")
+        self.assertNotIn("without", self.good("flush", "all"))  # of the one before, and said then
+        self.assertNotIn("without", self.good("stop", "all"))
         run.end()
         first, last = sorted(harness.traces(run.out), key=started)
         self.check("one", first)

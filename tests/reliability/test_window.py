@@ -160,7 +160,8 @@ class Window(unittest.TestCase):
     def test_wrong_times(self):
         """One line, and nothing runs."""
         for option, reason in (("--delay=soon", "it takes a time"), ("--duration=40d", "in 0..30d"),
-                               ("--start-at=noon", "it takes @2026"), ("--start-at=@25:00", "no such day or time"),
+                               ("--start-at=noon", "it takes @2026"), ("--start-at=@", "it takes @2026"),
+                               ("--start-at=@25:00", "no such day or time"),
                                ("--start-at=@2027-02-29T10:00Z", "no such day or time"),
                                ("--start-at=@2000-01-01T00:00Z", "passed")):
             with self.subTest(option=option):
