@@ -89,6 +89,9 @@ size_t gt_stats_reading_losses(const struct gt_reading *reading, FILE *out);
  * there were none. */
 bool gt_stats_filters(const struct gt_reading *reading, char ret_filters[GT_METADATA_FILTERS]);
 
+/* Whether they left GPU work out, so that busy time is not that of the device. */
+bool gt_stats_lacks_work(const struct gt_reading *reading);
+
 /* What tracing cost all processes together, by its own count ("1.20 % of the process's time ...").
  * False: no trace tells. */
 bool gt_stats_cost(const struct gt_job *job, char *ret_text, size_t size);

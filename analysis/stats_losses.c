@@ -341,7 +341,19 @@ static size_t print_frameworks(const struct gt_model *model, FILE *out)
 	return 1;
 }
 
-/* Left out on purpose: sums and busy time are of the rest. */
+bool gt_stats_lacks_work(const struct gt_reading *reading)
+{
+	static const enum gt_ledger_key keys[] = {
+		GT_LEDGER_KERNELS_FILTERED, GT_LEDGER_MEMCPYS_FILTERED, GT_LEDGER_MEMSETS_FILTERED,
+		GT_LEDGER_GRAPHS_FILTERED};
+
+	for (size_t i = 0; i < sizeof(keys) / sizeof(keys[0]); i++)
+		if (count_of(reading, keys[i]))
+			return true;
+	return false;
+}
+
+/* Left out on purpose. */
 static size_t print_filtered(const struct gt_reading *reading, FILE *out)
 {
 	static const struct {
@@ -362,8 +374,8 @@ static size_t print_filtered(const struct gt_reading *reading, FILE *out)
 
 	if (!gt_stats_filters(reading, filters))
 		return 0;
-	gt_show_line(out, "  filtered while recording (%s); sums and busy time are of the rest",
-		     filters);
+	gt_show_line(out, "  filtered while recording (%s)%s", filters,
+		     gt_stats_lacks_work(reading) ? "; sums and busy time are of the rest" : "");
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
 		int64_t count = count_of(reading, rows[i].key);
 

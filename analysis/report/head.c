@@ -136,10 +136,8 @@ static void print_title(const struct gt_page *page, const char *title)
 
 static bool is_filtered(const struct gt_job *job)
 {
-	char filters[GT_METADATA_FILTERS];
-
 	for (size_t i = 0; i < job->count; i++)
-		if (gt_stats_filters(&job->models[i].reading, filters))
+		if (gt_stats_lacks_work(&job->models[i].reading))
 			return true;
 	return false;
 }

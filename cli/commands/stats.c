@@ -242,9 +242,7 @@ static void print_window(const struct gt_device_use *use, char *out, size_t size
 /* Busy time that lacks what a filter left out is not that of the device. */
 static const char *filtered(const struct gt_model *model)
 {
-	char filters[GT_METADATA_FILTERS];
-
-	return gt_stats_filters(&model->reading, filters) ? " (filtered)" : "";
+	return gt_stats_lacks_work(&model->reading) ? " (filtered)" : "";
 }
 
 static void print_devices(const struct gt_job *job, const struct gt_filter *filter, size_t columns)
