@@ -8,6 +8,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "collectors/cupti/lent.h"
 #include "pipeline/flusher.h"
 #include "pipeline/ranges/ranges.h"
 
@@ -228,6 +229,7 @@ static void make_hang(struct gt_pipeline *p)
 		.output = &p->output,
 		.ranges = p->ranges,
 		.flushing = gt_flusher_busy_ns,
+		.watchdog = {.done = gt_cupti_lent_done, .of = &p->gpu.translate.version},
 	};
 }
 

@@ -543,6 +543,18 @@ size_t gt_cupti_buffers_lent_bytes(void)
 	return bytes > next ? bytes : next;
 }
 
+void gt_cupti_buffers_each_lent(void (*take)(void *context, const struct gt_cupti_lent *lent),
+				void *context)
+{
+	for (uint32_t i = 0, used = atomic_load(&pool.used); i < used; i++) {
+		struct gt_cupti_lent lent = {.data = pool.slots[i].data,
+					     .bytes = pool.slots[i].bytes};
+
+		if (atomic_load(&pool.slots[i].state) == SLOT_CUPTI)
+			take(context, &lent);
+	}
+}
+
 static void report_counts(const struct buffers_counts *counts, uint64_t *count)
 {
 	count[GT_LEDGER_BUFFERS_COMPLETED] = atomic_load(&counts->completed);

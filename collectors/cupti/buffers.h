@@ -111,6 +111,16 @@ void gt_cupti_buffers_demanded(uint64_t requests);
  * flush, one with work in progress. Any thread. */
 bool gt_cupti_buffers_held(uint64_t requests);
 
+/* A buffer that CUPTI has, and writes into. */
+struct gt_cupti_lent {
+	const uint8_t *data;
+	size_t bytes;
+};
+
+/* Each of them. Drain thread, which frees buffers. */
+void gt_cupti_buffers_each_lent(void (*take)(void *context, const struct gt_cupti_lent *lent),
+				void *context);
+
 /* Bytes of the buffers that CUPTI has, at least of one: what it can hold without another
  * request. */
 size_t gt_cupti_buffers_lent_bytes(void);

@@ -81,6 +81,11 @@ static const struct {
 	[CUPTI_ACTIVITY_KIND_GRAPH_TRACE] = TIMES(CUpti_ActivityGraphTrace),
 };
 
+uint16_t gt_cupti_replay_end_at(uint32_t kind)
+{
+	return kind < GT_TRANSLATE_KINDS ? times_at[kind].end : 0;
+}
+
 /* False: not a record of GPU work. */
 static bool times_of(const uint8_t *record, uint32_t kind, uint64_t *ret_start, uint64_t *ret_end)
 {

@@ -31,6 +31,9 @@ struct gt_cupti_replay {
 /* Bytes at @data until the last record, about: without the zeros behind it. */
 size_t gt_cupti_replay_used(const uint8_t *data, size_t valid, bool unfinished);
 
+/* Offset of the end, ns, in a record of GPU work. 0: no such kind. Any thread. */
+uint16_t gt_cupti_replay_end_at(uint32_t kind);
+
 /* Finds the lengths that are missing in the notes. To be called before gt_cupti_replay with the
  * buffer that has the most in it, as a short one fits several lengths. */
 void gt_cupti_replay_learn(const struct gt_cupti_replay *how, const uint8_t *data, size_t valid);

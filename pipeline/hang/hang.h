@@ -21,7 +21,7 @@ struct gt_output;
 struct gt_ranges;
 struct gt_thread_names;
 
-/* Given: all but the last two, which are zero at first. */
+/* Given: all but the last two, which are zero at first but for watchdog.done and .of. */
 struct gt_hang {
 	const struct gt_config *config;
 	struct gt_calls *calls; /* with their stacks, their join and the outlet behind it */

@@ -12,6 +12,7 @@
 /* The drain thread looks every 50 ms or more often. If it did not, the process was stopped, or the
  * machine slept: that time does not count. */
 #define LONGEST_NS 2000000000u
+#define DEFAULT_NS 2000000000u /* without --watchdog, for gputrace hang */
 
 static void see_progress(struct gt_watchdog *w, const struct gt_call_join *join, uint64_t now)
 {
@@ -27,6 +28,24 @@ static void see_progress(struct gt_watchdog *w, const struct gt_call_join *join,
 		w->call_at = w->since = now;
 	w->records = records;
 	w->calls = calls;
+}
+
+/* Work may be done that CUPTI has not delivered: a buffer comes back when all in it is done. Looked
+ * at while nothing else moves, as often as makes four looks in --watchdog's time. */
+static void see_buffers(struct gt_watchdog *w, const struct gt_call_join *join, uint64_t patience,
+			uint64_t now)
+{
+	uint64_t every = (patience ? patience : DEFAULT_NS) / 4, done;
+	bool is_first = w->asked_at < w->since;
+
+	if (now - (is_first ? w->since : w->asked_at) < every || !*join->has_cupti ||
+	    !gt_call_join_in_flight(join))
+		return;
+	done = w->done(w->of);
+	if (done > w->done_count && !is_first)
+		w->gpu_at = w->since = now;
+	w->done_count = done;
+	w->asked_at = now;
 }
 
 static void note_one(void *context, const struct gt_in_flight_launch *launch)
@@ -69,6 +88,7 @@ enum gt_watchdog_state gt_watchdog_look(struct gt_watchdog *w, const struct gt_c
 		w->since = now;
 	w->looked = now;
 	see_progress(w, join, now);
+	see_buffers(w, join, patience, now);
 	w->told &= w->since != now;
 	if (told && !w->told)
 		return GT_WATCHDOG_MOVES_AGAIN;

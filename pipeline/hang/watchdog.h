@@ -13,12 +13,17 @@
 struct gt_call_join;
 struct gt_config;
 
-/* When progress was seen last. Zeroed: it has not begun. */
+/* When progress was seen last. Zeroed, but for the first two: it has not begun. */
 struct gt_watchdog {
+	/* operations that are done, in buffers that CUPTI has not delivered */
+	uint64_t (*done)(const void *of);
+	const void *of;           /* for that */
 	uint64_t records, calls;  /* counts as of the last look */
 	uint64_t gpu_at, call_at; /* CLOCK_MONOTONIC ns: when they changed; 0: never */
 	uint64_t since;           /* nothing has moved since then */
 	uint64_t looked;          /* at the last look */
+	uint64_t done_count;      /* what done() said at asked_at */
+	uint64_t asked_at;        /* CLOCK_MONOTONIC ns */
 	bool told;                /* this stall is reported */
 };
 

@@ -6,6 +6,7 @@
  *   kernel    waits on a stream for the kernel "spin" (how long it runs: SIMCUDA_SCRIPT)
  *   first     the same, and it is the first launch
  *   later     waits for the gate first
+ *   ahead     launches it 40 times, then waits: the GPU works all the time
  *   unwaited  launches it and waits for the gate
  *   device    waits for the device (a wait that hangs: the fault slow_sync)
  *   lock      waits for a mutex that another thread holds
@@ -69,6 +70,13 @@ static void hang_later(void)
 {
 	wait_at_gate(1);
 	hang_kernel();
+}
+
+static void run_ahead(void)
+{
+	for (int i = 0; i < 40; i++)
+		launch_spin();
+	wait_for_stream();
 }
 
 static void hang_unwaited(void)
@@ -243,7 +251,8 @@ static const struct {
 } ways[] = {{"kernel", hang_kernel},     {"first", hang_kernel},      {"later", hang_later},
 	    {"unwaited", hang_unwaited}, {"device", wait_for_device}, {"lock", hang_lock},
 	    {"read", hang_read},         {"busy", hang_busy},         {"work", work},
-	    {"function", hang_function}, {"behind", hang_behind},     {"many", hang_many}};
+	    {"function", hang_function}, {"behind", hang_behind},     {"many", hang_many},
+	    {"ahead", run_ahead}};
 
 int main(int argc, char **argv)
 {

@@ -118,6 +118,13 @@ class Hang(unittest.TestCase):
                     self.assertEqual(json.load(file)["gpu_work_is_recorded"], traces == 1)
                 self.assertEqual(bool(harness.traces(self.out)), traces == 1)
 
+    def test_work_that_was_launched_ahead(self):
+        """CUPTI has the records of all of it until the last is done."""
+        with open(self.script, "w", encoding="ascii") as file:
+            file.write("_Z4spin* ns=100000000\n")
+        self.go("ahead", watchdog="2s")
+        self.assertEqual((self.reports(), self.notes), ([], []))
+
     def test_kernel_that_nobody_waits_for(self):
         self.go("unwaited", gated=True)
         cause, verdict, text = self.report()
