@@ -443,6 +443,8 @@ static size_t print_odd(const struct gt_model *model, FILE *out)
 		{odd->no_phase, "event", "without \"ph\", left out"},
 		{odd->no_place, "GPU operation",
 		 "whose device or stream makes no sense, shown as GPU 65535 or stream -1"},
+		{odd->shared_ids, "GPU operation",
+		 "whose correlation id calls of several processes have, joined by time"},
 		{odd->no_size, "size", "of copies and sets not told, in no sum"},
 		{odd->no_bytes, "copy size", "out of range, in no sum of sizes"},
 		{model->reading.strange, "traceEvents element",

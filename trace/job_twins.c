@@ -39,6 +39,15 @@ static bool has_same_pid(const struct gt_job *job, size_t i)
 	return false;
 }
 
+/* A file of several, as some tools write it, is not called by one of them. */
+static bool is_one_process(const struct gt_model *model)
+{
+	for (size_t i = 0; i < model->threads.count; i++)
+		if (model->threads.at[i].call.count && model->threads.at[i].pid != model->pid)
+			return false;
+	return model->pid > 0;
+}
+
 static void name_twin(const struct gt_job *job, size_t i)
 {
 	struct gt_model *model = &job->models[i];
@@ -46,7 +55,8 @@ static void name_twin(const struct gt_job *job, size_t i)
 	size_t size = sizeof(model->twin);
 	char window[64] = "";
 
-	if (model->pid > 0 && (!has_same_pid(job, i) || window_of(model, window, sizeof(window))))
+	if (is_one_process(model) &&
+	    (!has_same_pid(job, i) || window_of(model, window, sizeof(window))))
 		snprintf(model->twin, size, " pid %" PRId64 "%s", model->pid, window);
 	else
 		snprintf(model->twin, size, " of %.100s", slash ? slash + 1 : model->path);

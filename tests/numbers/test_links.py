@@ -76,7 +76,10 @@ def processes_at_one_time():
     """Launches and kernels of two processes between each other: in order of time."""
     events = process(4100, 0, 50, 40, 10) + process(4200, 7, 50, 40, 10)
     random.Random(5).shuffle(events)
-    assert by_name(cases.write(generate.trace(events))) == 2
+    path = cases.write(generate.trace(events))
+    assert by_name(path) == 2
+    said = cases.run("stats", path)[0]
+    assert "80 GPU operations whose correlation id calls of several processes have, joined by time" in said, said
 
 
 def rows_of_processes():

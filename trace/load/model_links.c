@@ -275,11 +275,22 @@ static bool match_in_order(const struct gt_model *model, const struct shared_id 
 	return true;
 }
 
+static bool are_of_several(const struct gt_model *model, const struct candidates *c)
+{
+	for (size_t i = 1; i < c->list.count; i++)
+		if (model->threads.at[c->list.at[i]->thread].pid !=
+		    model->threads.at[c->list.at[0]->thread].pid)
+			return true;
+	return false;
+}
+
 static void link_group(struct gt_model *model, const struct shared_id *ops, size_t count,
 		       const struct candidates *c)
 {
 	bool in_order = match_in_order(model, ops, count, c);
 
+	if (are_of_several(model, c))
+		model->odd.shared_ids += count;
 	for (size_t i = 0; i < count; i++) {
 		struct gt_op *op = &model->ops.at[ops[i].index];
 		const struct gt_call *call = in_order ? c->list.at[i] : last_before(c, op->start);
