@@ -42,8 +42,9 @@
 
 /* The last records: completed ones are awaited this long, then unfinished ones are forced out. */
 #define OUTSTANDING_NS (500 * MS_NS)
-#define HELD_BACK_NS   (10 * MS_NS) /* behind work that began after the exit */
-#define STILL_ROUNDS   4            /* and for this many rounds: each is long on a slow machine */
+#define WINDOW_NS      (4000 * MS_NS) /* at most, where the program goes on and waits for nothing */
+#define HELD_BACK_NS   (10 * MS_NS)   /* behind work that began after the exit */
+#define STILL_ROUNDS   4              /* and for this many rounds: each is long on a slow machine */
 
 static struct {
 	struct gt_pipeline *pipeline;
@@ -177,8 +178,10 @@ static bool work_once(struct gt_pipeline *p, uint64_t *ret_work)
 /* How long the last records are awaited. */
 struct patience {
 	uint64_t until;       /* in any case */
+	uint64_t until_exit;  /* once the program ends */
 	uint64_t outstanding; /* that are missing */
-	uint64_t since;       /* when one of them came last */
+	uint64_t undelivered; /* that CUPTI holds though they are done */
+	uint64_t since;       /* when one of them came last, or was done */
 	uint64_t quiet_ns;    /* without any */
 	uint32_t still;       /* rounds without any */
 	uint64_t sleep_ns;
@@ -197,25 +200,30 @@ static bool cease_sources(struct patience *patience)
 	return try_hold();
 }
 
-static bool is_worth_waiting(struct patience *patience)
+static bool is_worth_waiting(const struct gt_pipeline *p, struct patience *patience)
 {
 	uint64_t now = gt_clock_now(), outstanding = gt_collectors_outstanding(drain.collectors);
+	uint64_t undelivered = gt_turn_undelivered(p);
+	bool ends = atomic_load(&drain.stop);
 
 	patience->still++;
-	if (outstanding < patience->outstanding) {
+	if (outstanding < patience->outstanding || undelivered > patience->undelivered) {
 		patience->since = now;
 		patience->still = 0;
 	}
 	patience->outstanding = outstanding;
-	return outstanding && now < patience->until &&
+	patience->undelivered = undelivered;
+	return outstanding && now < (ends ? patience->until_exit : patience->until) &&
 	       (now < patience->since + patience->quiet_ns || patience->still < STILL_ROUNDS);
 }
 
 /* Completed records for as long as launches are outstanding, then forced ones. */
-static bool fetch_last(struct gt_pipeline *p, bool (*flush)(struct gt_pipeline *p, bool forced))
+static bool fetch_last(struct gt_pipeline *p, uint64_t longest_ns,
+		       bool (*flush)(struct gt_pipeline *p, bool forced))
 {
 	uint64_t now = gt_clock_now();
-	struct patience patience = {.until = now + OUTSTANDING_NS,
+	struct patience patience = {.until = now + longest_ns,
+				    .until_exit = now + OUTSTANDING_NS,
 				    .outstanding = UINT64_MAX,
 				    .since = now,
 				    .quiet_ns = OUTSTANDING_NS};
@@ -225,7 +233,7 @@ static bool fetch_last(struct gt_pipeline *p, bool (*flush)(struct gt_pipeline *
 		if (!cease_sources(&patience) || !flush(p, false))
 			return false;
 		gt_turn_round(p);
-	} while (is_worth_waiting(&patience));
+	} while (is_worth_waiting(p, &patience));
 	return flush(p, true);
 }
 
@@ -237,7 +245,7 @@ static void finish(struct gt_pipeline *p)
 		return;
 	if (gt_turn_window(p, now) == GT_WINDOW_ENDS) /* as the process does */
 		gt_turn_window_ended(p, now);
-	if (!atomic_load(&drain.leaves_cupti) && !fetch_last(p, flush_sources))
+	if (!atomic_load(&drain.leaves_cupti) && !fetch_last(p, OUTSTANDING_NS, flush_sources))
 		return;
 	gt_dump_close(p, atomic_load(&drain.status)); /* and stays busy: nobody may follow */
 	gt_control_end();
@@ -362,12 +370,16 @@ static void shut_down(void)
  * taken over. */
 static bool pause_window(struct gt_pipeline *p)
 {
+	uint64_t longest_ns;
+
 	if (!try_hold())
 		return false;
 	gt_turn_window_ended(p, gt_clock_now());
 	let_go();
 	gt_collectors_rest(drain.collectors); /* work that has a record has a call */
-	if (!try_hold() || !fetch_last(p, flush_answering))
+	/* a range that begins now waits for the end of this one */
+	longest_ns = gt_turn_is_of_ranges() ? OUTSTANDING_NS : WINDOW_NS;
+	if (!try_hold() || !fetch_last(p, longest_ns, flush_answering))
 		return false;
 	gt_turn_close_window(p);
 	gt_trigger_again();

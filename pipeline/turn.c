@@ -233,6 +233,16 @@ uint64_t gt_turn_flushes(const struct gt_pipeline *p)
 	return p->flushes;
 }
 
+bool gt_turn_is_of_ranges(void)
+{
+	return gt_window_is_of_ranges();
+}
+
+uint64_t gt_turn_undelivered(const struct gt_pipeline *p)
+{
+	return p->hang.watchdog.done(p->hang.watchdog.of);
+}
+
 bool gt_turn_flush_is_due(struct gt_pipeline *p, uint64_t now)
 {
 	if (now < p->next_flush)

@@ -123,15 +123,20 @@ static int say_closed(const struct gt_pipeline *p, struct gt_reply *reply)
 	const uint64_t *count = p->closed.count;
 	bool is_empty = !count[GT_LEDGER_CALLS_WRITTEN] && !count[GT_LEDGER_KERNELS_WRITTEN] &&
 			!count[GT_LEDGER_MEMCPYS_WRITTEN] && !count[GT_LEDGER_MEMSETS_WRITTEN];
-	char lack[128];
+	uint64_t untimed = count[GT_LEDGER_KERNELS_UNTIMED] + count[GT_LEDGER_MEMCPYS_UNTIMED] +
+			   count[GT_LEDGER_MEMSETS_UNTIMED] + count[GT_LEDGER_GRAPHS_UNTIMED];
+	char lack[128], more[64] = "";
 	int error = gt_output_lack(ended->lost, ended->error, lack, sizeof(lack));
 
 	if (!*request.file) {
 		gt_reply_say(reply, "stopped: there was nothing to write");
 		return 0;
 	}
-	gt_reply_say(reply, "closed %s%s%s", *ended->path ? ended->path : request.file, lack,
-		     is_empty && !error ? ": there was no CUDA call in this window" : "");
+	if (untimed)
+		gt_text_format(more, sizeof(more), ": %lu operation%s not done, and without times",
+			       (unsigned long)untimed, untimed == 1 ? " was" : "s were");
+	gt_reply_say(reply, "closed %s%s%s%s", *ended->path ? ended->path : request.file, lack,
+		     is_empty && !error ? ": there was no CUDA call in this window" : "", more);
 	return error;
 }
 

@@ -308,9 +308,9 @@ class Command(unittest.TestCase):
         self.boxes = tempfile.mkdtemp(prefix="gputrace-test-hang.", dir="/dev/shm")
         self.addCleanup(shutil.rmtree, self.boxes)
 
-    def start(self, way, *options, fault=""):
-        running = Running(self.folder, way, self.boxes, program=(PROGRAM, way), fault=fault,
-                          options=("GPUTRACE_EXIT_TIMEOUT=2000", *options))
+    def start(self, way, *options, **how):
+        running = Running(self.folder, way, self.boxes, program=(PROGRAM, way),
+                          options=("GPUTRACE_EXIT_TIMEOUT=2000", *options), **how)
         self.addCleanup(running.stop)
         self.assertTrue(harness.gate.wait_for(lambda: self.tell("status", str(running.pid))[0] == 0), running.read())
         return running
@@ -354,6 +354,19 @@ class Command(unittest.TestCase):
         self.assertIn("\nnothing that was launched in the window is in flight on the GPU; work from before it is not known\n",
                       self.tell("hang", str(running.pid))[1])
         self.end(running, "lock")
+
+    def test_a_window_ends_behind_a_queue(self):
+        """stop waits while the GPU does what was launched, though CUPTI delivers none of it until then."""
+        script = os.path.join(self.folder, "script")
+        with open(script, "w", encoding="ascii") as file:
+            file.write("_Z4spin* ns=40000000\n")
+        running = self.start("ahead", before=["env", "SIMCUDA_SCRIPT=" + script])
+        status, said = self.tell("stop", str(running.pid))
+        self.assertEqual((status, "without times" in said), (0, False), said)
+        running.end()
+        ledger = harness.trace_file.Trace(harness.traces(running.out)[0]).ledger
+        self.assertEqual(ledger["kernels_untimed"], 0)
+        self.assertGreater(ledger["kernels_written"], 20)
 
     def test_flush_hangs(self):
         running = self.start("read", fault="flush=hang")
