@@ -194,6 +194,8 @@ static void judge_host(struct gt_hang_report *report)
 	} else {
 		add(text, thread->where == GT_SAMPLE_RUNNING ? " runs" : " waits");
 	}
+	if (report->began_late)
+		add(text, "; calls and work from before the window are not known");
 }
 
 static void judge_moves(struct gt_hang_report *report)

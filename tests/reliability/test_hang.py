@@ -353,6 +353,7 @@ class Command(unittest.TestCase):
         self.assertEqual(self.tell("start", str(running.pid))[0], 0)
         self.assertIn("\nnothing that was launched in the window is in flight on the GPU; work from before it is not known\n",
                       self.tell("hang", str(running.pid))[1])
+        self.assertRegex(self.ask(running, "host")["text"], "; calls and work from before the window are not known$")
         self.end(running, "lock")
 
     def test_a_window_ends_behind_a_queue(self):
