@@ -547,11 +547,14 @@ void gt_cupti_buffers_each_lent(void (*take)(void *context, const struct gt_cupt
 				void *context)
 {
 	for (uint32_t i = 0, used = atomic_load(&pool.used); i < used; i++) {
-		struct gt_cupti_lent lent = {.data = pool.slots[i].data,
-					     .bytes = pool.slots[i].bytes};
+		const struct buffers_slot *slot = &pool.slots[i];
+		struct gt_cupti_lent lent;
 
-		if (atomic_load(&pool.slots[i].state) == SLOT_CUPTI)
-			take(context, &lent);
+		/* the state first: what a free slot points to may be unmapped */
+		if (atomic_load(&slot->state) != SLOT_CUPTI)
+			continue;
+		lent = (struct gt_cupti_lent){.data = slot->data, .bytes = slot->bytes};
+		take(context, &lent);
 	}
 }
 
