@@ -237,7 +237,7 @@ static bool fetch_last(struct gt_pipeline *p, uint64_t longest_ns,
 	return flush(p, true);
 }
 
-static void finish(struct gt_pipeline *p)
+static void finish(struct gt_pipeline *p, uint64_t longest_ns)
 {
 	uint64_t now = gt_clock_now();
 
@@ -245,7 +245,7 @@ static void finish(struct gt_pipeline *p)
 		return;
 	if (gt_turn_window(p, now) == GT_WINDOW_ENDS) /* as the process does */
 		gt_turn_window_ended(p, now);
-	if (!atomic_load(&drain.leaves_cupti) && !fetch_last(p, OUTSTANDING_NS, flush_sources))
+	if (!atomic_load(&drain.leaves_cupti) && !fetch_last(p, longest_ns, flush_sources))
 		return;
 	gt_dump_close(p, atomic_load(&drain.status)); /* and stays busy: nobody may follow */
 	gt_control_end();
@@ -314,7 +314,7 @@ static void end_in_its_place(struct gt_pipeline *p)
 	sigset_t none;
 
 	stop_sources();
-	finish(p);
+	finish(p, OUTSTANDING_NS);
 	sigemptyset(&none);
 	pthread_sigmask(SIG_SETMASK, &none, NULL);
 }
@@ -403,7 +403,7 @@ static bool end_window(struct gt_pipeline *p)
 	gt_turn_window_ended(p, gt_clock_now());
 	gt_collectors_rest(drain.collectors); /* work that has a record has a call */
 	gt_collectors_stop(drain.collectors);
-	finish(p);
+	finish(p, WINDOW_NS);
 	gt_collectors_release(drain.collectors);
 	atomic_store(&drain.is_over, true);
 	if (gt_turn_shuts_down(p))
@@ -495,7 +495,7 @@ static void drain_until_stopped(struct gt_pipeline *p)
 		if (!atomic_load(&drain.stop))
 			sleep_for(seen, shorter(sleep_ns, gt_turn_window_holds(p, gt_clock_now())));
 	}
-	finish(p);
+	finish(p, OUTSTANDING_NS);
 }
 
 static void *run(void *argument)
@@ -594,6 +594,7 @@ static bool await_finish(uint64_t timeout_ns)
 /* The thread closes the file because the window has ended. */
 static void await_window(uint64_t timeout_ns)
 {
+	atomic_store(&drain.stop, 1);
 	if (atomic_load(&drain.is_ending) && gt_forkguard_holds() && !await_close(timeout_ns))
 		report_unclosed(timeout_ns);
 }

@@ -125,6 +125,14 @@ class Hang(unittest.TestCase):
         self.go("ahead", watchdog="2s")
         self.assertEqual((self.reports(), self.notes), ([], []))
 
+    def test_the_only_window_ends_behind_a_queue(self):
+        """Its file is closed when the GPU has done what was launched."""
+        with open(self.script, "w", encoding="ascii") as file:
+            file.write("_Z4spin* ns=40000000\n")
+        self.go("ahead", "GPUTRACE_DURATION=300ms", "GPUTRACE_CONTROL=off", watchdog="10s")
+        self.assertEqual(self.trace.ledger["kernels_untimed"], 0)
+        self.assertGreater(self.trace.ledger["kernels_written"], 40)
+
     def test_kernel_that_nobody_waits_for(self):
         self.go("unwaited", gated=True)
         cause, verdict, text = self.report()
