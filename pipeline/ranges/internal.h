@@ -161,7 +161,10 @@ void gt_range_drop_reference(struct gt_ranges *ranges, struct gt_range *range);
 /* Of a name, as long as names of ranges have room. */
 const struct gt_string *gt_range_string(struct gt_ranges *ranges, const char *text, size_t length);
 
-/* Sets domain, from the reference range->domain, and label. */
+/* What was registered with NVTX under @reference. NULL: nothing. */
+const struct gt_string *gt_range_registered(struct gt_ranges *ranges, uint32_t reference);
+
+/* Sets the label, from domain and name. */
 void gt_range_label(struct gt_ranges *ranges, struct gt_range *range);
 
 /* Makes it the call of a library. */

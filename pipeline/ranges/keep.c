@@ -95,6 +95,8 @@ static void describe(struct gt_ranges *ranges, struct gt_range *range,
 	if (!event->name)
 		event->name = gt_intern_cstr(ranges->strings, "(no name)");
 	event->category = text_of(ranges, open->category, sizeof(open->category));
+	if (!(open->flags & GT_OPEN_OPERATOR))
+		event->domain = gt_range_registered(ranges, open->domain);
 	event->color = open->color;
 	event->is_operator = open->flags & GT_OPEN_OPERATOR;
 	event->is_backward = open->flags & GT_OPEN_BACKWARD;

@@ -37,7 +37,7 @@ const struct gt_string *gt_range_string(struct gt_ranges *ranges, const char *te
 	return gt_intern_get(ranges->strings, text, length);
 }
 
-static const struct gt_string *string_of(struct gt_ranges *ranges, uint32_t reference)
+const struct gt_string *gt_range_registered(struct gt_ranges *ranges, uint32_t reference)
 {
 	const struct gt_nvtx_object *object = gt_nvtx_at(reference);
 
@@ -47,7 +47,7 @@ static const struct gt_string *string_of(struct gt_ranges *ranges, uint32_t refe
 static const struct gt_string *domain_of(struct gt_ranges *ranges,
 					 const struct gt_nvtx_record *record)
 {
-	return string_of(ranges, record->domain);
+	return gt_range_registered(ranges, record->domain);
 }
 
 static const struct gt_string *category_of(struct gt_ranges *ranges,
@@ -81,7 +81,7 @@ static const struct gt_string *name_of(struct gt_ranges *ranges,
 	if (record->cut)
 		gt_ledger_add(ranges->ledger, GT_LEDGER_RANGE_NAMES_CUT, 1);
 	if (record->string && gt_nvtx_at(record->string))
-		return string_of(ranges, record->string);
+		return gt_range_registered(ranges, record->string);
 	if (record->text_length)
 		return gt_range_string(ranges, record->data, record->text_length);
 	if (*decoded->message)
@@ -105,8 +105,6 @@ static const struct gt_string *label_of(struct gt_ranges *ranges, const struct g
 
 void gt_range_label(struct gt_ranges *ranges, struct gt_range *range)
 {
-	if (!range->event.is_operator)
-		range->event.domain = string_of(ranges, range->domain);
 	range->label = label_of(ranges, range->event.domain, range->event.name);
 }
 

@@ -54,12 +54,15 @@ void gt_release_rings(const struct gt_release *release)
 {
 	struct gt_spooled *spooled = release->spooling->spooled;
 	struct gt_output *output = release->output;
+	uint64_t forgotten;
 	bool keep = spooled && !output->writer && !output->failed && !release->recorder->store;
 
 	if (spooled && gt_output_is_open(output))
 		gt_output_flush(output, 0);
-	if (spooled)
-		spooled->open_ranges = keep ? 0 : forgotten_ranges(release);
+	if (spooled) {
+		forgotten = forgotten_ranges(release);
+		spooled->open_ranges = keep ? 0 : forgotten; /* the rings have them */
+	}
 	gt_spooling_lost(release->spooling, gt_output_lost(output));
 	if (!keep) {
 		gt_spooling_rings(release->spooling);
