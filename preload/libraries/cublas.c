@@ -86,7 +86,8 @@ static uint8_t compute_of(int value)
                                                                                                    \
 		if (!real)                                                                         \
 			return CUBLAS_NOT_SUPPORTED;                                               \
-		call.compute = cublas_compute_of(handle, call.a, call.compute);                    \
+		if (math_is_told())                                                                \
+			call.compute = cublas_compute_of(handle, call.a, call.compute);            \
 		math_begin(&entry, &call);                                                         \
 		result = real arguments;                                                           \
 		math_end(&entry, result);                                                          \

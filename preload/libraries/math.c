@@ -18,6 +18,11 @@ static __thread __attribute__((tls_model("initial-exec"))) uint32_t inside;
 /* Given here, not where records are read: what recovery reads once more keeps its number. */
 static _Atomic uint32_t last_number;
 
+bool math_is_told(void)
+{
+	return !inside && atomic_load_explicit(&gputrace_library_sink, memory_order_relaxed);
+}
+
 void math_begin(struct math_entry *entry, struct gt_math_call *call)
 {
 	const struct gt_library_sink *sink =

@@ -6,12 +6,17 @@
 #ifndef GT_PRELOAD_LIBRARIES_MATH_H
 #define GT_PRELOAD_LIBRARIES_MATH_H
 
+#include <stdbool.h>
+
 #include "core/schema/library_call.h"
 
 /* A call between its begin and its end; on the stack of its wrapper. */
 struct math_entry {
 	const struct gt_library_sink *sink; /* NULL: nobody has been told */
 };
+
+/* Whether anybody learns of a call that begins now. */
+bool math_is_told(void);
 
 /* Before the library is called; the end must follow. Libraries call some of their functions
  * themselves: the tracer learns of the outermost one only. */
