@@ -22,7 +22,7 @@ struct gt_value {
 struct gt_series {
 	GT_VEC(struct gt_value) values;
 	size_t left_out; /* values far from all others of their run */
-	bool is_rough;   /* has so many of those that none is left out */
+	bool is_rough;   /* has too many outliers to leave any out */
 	double floor;    /* the least that its variance can be, as a part of the mean squared */
 	double within;   /* of means of runs: the usual variance of a unit inside of its run */
 };

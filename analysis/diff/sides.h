@@ -51,7 +51,7 @@ struct gt_diff_sides {
 	bool stepped;
 	bool has_steps[2];
 	bool is_chosen; /* the filter chooses among the operations of a step */
-	double longer;  /* of whole traces: B has so many times A's operations; else 1 */
+	double longer;  /* operations of B per operation of A, without steps; else 1 */
 };
 
 /* The runs of both sides, and what of them passes the filter. 0 or -ENOMEM; free with

@@ -119,6 +119,8 @@ def work_of_unknown_devices():
     assert "30 slices of unknown ones with a device, stream or correlation" in out, out
     for command in (["gaps"], ["stacks"], ["report", "--output=-"]):
         cases.run(*command, path, expect=1)
+    said = cases.run("export", "--csv=" + cases.folder() + "/tables", path)[1]
+    assert "30 slices of unknown categories, in no table" in said, said
     host = [dict(generate.range_("x", i, 1), cat="renderer") for i in range(5)]
     assert unknown(cases.write(generate.trace(host)))[0] == {"renderer": 5}
 

@@ -267,6 +267,15 @@ def notes_beside_tables_for_programs():
         assert "Left out of B: ProfilerStep#5, an outlier" in said and "Could have shown" in said, said
 
 
+def graphs_as_a_whole_on_one_side():
+    """The same kernels, as one slice of a graph's launch in B."""
+    lines = diff_traces.steps_of(random.Random(3), 20, 10)
+    whole = [line.replace('"cat":"kernel"', '"cat":"gpu_graph"') if "kernel_f5" in line else line for line in lines]
+    b = diff_traces.write(os.path.join(cases.folder(), "b.json"), whole)
+    said = gate(2, made(), b, expect=UNSURE, says="B has the launches of graphs .--graphs=whole., A their nodes")
+    assert len(said.splitlines()) == 1, said
+
+
 def forms():
     a, b = made(seed=1), made(seed=2, slow={5: 1.5})
     got = cases.tables("diff", a, b)
@@ -344,6 +353,7 @@ cases.main(
         in_some_steps,
         without_steps,
         notes_beside_tables_for_programs,
+        graphs_as_a_whole_on_one_side,
         forms,
         public_traces,
     ]

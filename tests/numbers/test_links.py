@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Which call asked for a kernel, where an id stands for several calls, or for none."""
 
+import os
 import random
 
 import cases
@@ -80,6 +81,16 @@ def processes_at_one_time():
     assert by_name(path) == 2
     said = cases.run("stats", path)[0]
     assert "80 GPU operations whose correlation id calls of several processes have, joined by time" in said, said
+
+
+def a_file_of_several_processes():
+    """Beside another file of the rank it has its name, not the number of one of them."""
+    two = process(4100, 0, 50, 4, 10) + process(4200, 7, 50, 4, 10, ids=100)
+    one = process(4300, 0, 50, 4, 10)
+    paths = [cases.write(generate.trace(events)) for events in (two, one)]
+    rows = cases.tables("stats", "--report=gpu_queue_sum", *paths)["gpu_queue_sum"]
+    names = sorted(next(v for v in row.values() if "stream 7" in str(v)) for row in rows)
+    assert names[0].endswith(" of " + os.path.basename(paths[0])) and names[1].endswith(" pid 4300"), names
 
 
 def rows_of_processes():
@@ -167,6 +178,7 @@ cases.main(
     [
         processes_after_each_other,
         processes_at_one_time,
+        a_file_of_several_processes,
         rows_of_processes,
         the_process_lacks_the_call,
         other_calls_of_the_id,
