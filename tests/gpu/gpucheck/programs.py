@@ -138,7 +138,7 @@ def probe(session, name):
     ended = session.bare(f"probes {name}", **probed_cupti(session)).ended
     verdict, reason = judge.of_probe(ended)
     more = {"stacks": ended.stacks} if ended.stacks else {}
-    return result(verdict, reason, seen=ended.out.strip()[-4000:], said=ended.err.strip()[-500:],
+    return result(verdict, reason, seen=ended.out.strip()[-4000:], said=ended.err.strip()[:2000],
                   **more)
 
 

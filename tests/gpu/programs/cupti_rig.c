@@ -137,11 +137,13 @@ static void CUPTIAPI complete_buffer(CUcontext context, uint32_t stream, uint8_t
 static void see_resource(CUpti_CallbackId id, const CUpti_ResourceData *data,
 			 struct rig_callback *callback)
 {
-	const CUpti_GraphData *graph = data->resourceDescriptor;
+	const CUpti_GraphData *graph;
 
-	if (id == CUPTI_CBID_RESOURCE_GRAPHNODE_CREATED ||
-	    id == CUPTI_CBID_RESOURCE_GRAPHNODE_CLONED)
-		rig.cupti.cuptiGetGraphNodeId(graph->node, &callback->graph_node_id);
+	if (id != CUPTI_CBID_RESOURCE_GRAPHNODE_CREATED &&
+	    id != CUPTI_CBID_RESOURCE_GRAPHNODE_CLONED)
+		return; /* with CU_INIT_FINISHED @data is NULL */
+	graph = data->resourceDescriptor;
+	rig.cupti.cuptiGetGraphNodeId(graph->node, &callback->graph_node_id);
 }
 
 static void CUPTIAPI see_callback(void *user, CUpti_CallbackDomain domain, CUpti_CallbackId id,
@@ -155,7 +157,9 @@ static void CUPTIAPI see_callback(void *user, CUpti_CallbackDomain domain, CUpti
 		callback.site = call->callbackSite;
 		callback.correlation = call->correlationId;
 		callback.context = call->contextUid;
-		if (call->symbolName)
+		/* of other calls it is no pointer: CUPTI 13.0 leaves there what it finds */
+		if (domain == CUPTI_CB_DOMAIN_DRIVER_API &&
+		    id == CUPTI_DRIVER_TRACE_CBID_cuLaunchKernel && call->symbolName)
 			snprintf(callback.symbol, sizeof(callback.symbol), "%s", call->symbolName);
 		if (rig.during)
 			rig.during(domain, id, call->callbackSite);
@@ -198,13 +202,17 @@ void rig_open(void)
 	if (!rig.cupti.cuptiGetVersion)
 		rig_load();
 	MUST(rig.cupti.cuptiSetThreadIdType(CUPTI_ACTIVITY_THREAD_ID_TYPE_SYSTEM));
+	rig.opening[0] = rig_realtime();
 	MUST(rig.cupti.cuptiSubscribe(&rig.subscriber, see_callback, NULL));
 	MUST(rig.cupti.cuptiActivityRegisterCallbacks(request_buffer, complete_buffer));
 	MUST(rig.cupti.cuptiEnableDomain(1, rig.subscriber, CUPTI_CB_DOMAIN_DRIVER_API));
 	MUST(rig.cupti.cuptiEnableDomain(1, rig.subscriber, CUPTI_CB_DOMAIN_RESOURCE));
+	rig.opening[1] = rig_realtime();
 	MUST(rig.cupti.cuptiActivityEnable(CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL));
+	rig.opening[2] = rig_realtime();
 	MUST(rig.cupti.cuptiActivityEnable(CUPTI_ACTIVITY_KIND_MEMCPY));
 	MUST(rig.cupti.cuptiActivityEnable(CUPTI_ACTIVITY_KIND_MEMSET));
+	rig.opening[3] = rig_realtime();
 }
 
 void rig_use_device(void)

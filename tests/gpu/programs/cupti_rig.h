@@ -61,6 +61,7 @@ struct rig {
 	unsigned kernels, untimed_kernels; /* also of records that were not kept */
 	struct rig_callback callbacks[RIG_CALLBACKS];
 	unsigned callback_count;
+	uint64_t opening[4]; /* CLOCK_REALTIME before each step of rig_open, and at its end */
 };
 
 extern struct rig rig;

@@ -6,6 +6,7 @@
  */
 #include "probes.h"
 
+#include <execinfo.h>
 #include <signal.h>
 #include <stdarg.h>
 
@@ -53,9 +54,21 @@ static const struct {
 	{"crash-on-purpose", NULL, crash},
 };
 
+/* Where it crashed, for the report. */
+static void tell_where(int number)
+{
+	void *frames[32];
+
+	backtrace_symbols_fd(frames, backtrace(frames, 32), STDERR_FILENO);
+	signal(number, SIG_DFL);
+	raise(number);
+}
+
 int main(int argc, char **argv)
 {
 	const char *name = argc > 1 ? argv[1] : "--list";
+
+	signal(SIGSEGV, tell_where);
 
 	setvbuf(stdout, NULL, _IOLBF, 0); /* a crash must not take along what was seen before */
 	for (size_t i = 0; i < sizeof(probes) / sizeof(probes[0]); i++) {
