@@ -1,3 +1,4 @@
+#!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 #
 # Laws that the sources keep (docs/ARCHITECTURE.md).   sources.py CHECK SOURCE_ROOT
