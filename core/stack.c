@@ -184,10 +184,32 @@ const struct gt_stack_frame *gt_stacks_find_frame(struct gt_stacks *stacks, uint
 	return frame;
 }
 
+bool gt_stack_frame_is_interposed(const struct gt_stack_frame *frame)
+{
+	const char *slash;
+
+	if (!frame->ours || !frame->module)
+		return false;
+	slash = strrchr(frame->module->text, '/');
+	return slash && !strncmp(slash + 1, "libgputrace-", strlen("libgputrace-"));
+}
+
+static void drop_interposed(struct gt_stack *stack)
+{
+	uint32_t kept = 0;
+
+	for (uint32_t i = 0; i < stack->count; i++)
+		if (!gt_stack_frame_is_interposed(stack->frames[i]))
+			stack->frames[kept++] = stack->frames[i];
+	stack->count = kept ? kept : stack->count;
+}
+
 /* A stack with only frames of the tracer or CUDA is kept whole: better than none. */
 static void cut_ours(struct gt_stack *stack)
 {
 	uint32_t ours = 0;
+
+	drop_interposed(stack);
 
 	while (ours < stack->count && stack->frames[ours]->ours)
 		ours++;

@@ -42,6 +42,10 @@ struct gt_stack {
 		*frames[]; /* innermost first, without the innermost ones that are ours */
 };
 
+/* Of a library that --memory or --libraries preloads: without us the program has no such frame. It
+ * lies between the program's frames and those of the library that is called, and is in no stack. */
+bool gt_stack_frame_is_interposed(const struct gt_stack_frame *frame);
+
 /* Turns a return address into a frame. NULL: no memory. */
 typedef const struct gt_stack_frame *(*gt_frame_find_fn)(void *context, uint64_t pc);
 

@@ -33,17 +33,6 @@ static struct {
 	const struct gt_stack_frame *merged[GT_UNWIND_DEPTH];
 } work;
 
-/* Of a library that --memory or --libraries preloads: without us the program has no such frame. */
-static bool is_interposed(const struct gt_stack_frame *frame)
-{
-	const char *slash;
-
-	if (!frame->ours || !frame->module)
-		return false;
-	slash = strrchr(frame->module->text, '/');
-	return slash && !strncmp(slash + 1, "libgputrace-", strlen("libgputrace-"));
-}
-
 static uint32_t find_native(struct gt_call_stacks *s, const struct gt_call_record *record)
 {
 	uint32_t count = 0;
@@ -52,7 +41,7 @@ static uint32_t find_native(struct gt_call_stacks *s, const struct gt_call_recor
 		work.native[count] = gt_stacks_find_frame(s->stacks, record->pcs[i]);
 		if (!work.native[count])
 			break;
-		count += !is_interposed(work.native[count]);
+		count += !gt_stack_frame_is_interposed(work.native[count]);
 	}
 	return count;
 }

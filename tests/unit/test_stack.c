@@ -42,6 +42,35 @@ static struct gt_stacks *make(size_t max_bytes)
 	return stacks;
 }
 
+static const struct gt_stack_frame *find_wrapper(void *context, uint64_t pc)
+{
+	struct gt_stack_frame *frame = &source.frames[source.asked++];
+
+	(void)context;
+	frame->offset = pc;
+	frame->ours = pc == 2;
+	frame->module = gt_intern_cstr(source.strings, pc == 2 ? "/lib/libgputrace-cublas.so"
+							       : "/lib/libcublas.so.13");
+	return frame;
+}
+
+/* The wrapper of a library's function lies in the middle, on threads without Python, too. */
+Test(stack, frames_of_preloaded_wrappers_are_in_no_stack)
+{
+	const uint64_t pcs[] = {1, 2, 3}, alone[] = {2};
+	struct gt_stacks *stacks;
+	const struct gt_stack *stack;
+
+	source.strings = gt_intern_new(0);
+	stacks = gt_stacks_new(find_wrapper, &source, 1 << 20);
+	stack = gt_stacks_get(stacks, 7, pcs, 3);
+	cr_assert_eq(stack->count, 2);
+	cr_assert_eq(stack->frames[0]->offset, 1);
+	cr_assert_eq(stack->frames[1]->offset, 3);
+	cr_assert_eq(gt_stacks_get(stacks, 8, alone, 1)->count, 1, "better than none");
+	gt_stacks_free(stacks);
+}
+
 Test(stack, a_stack_comes_once_and_then_by_its_key)
 {
 	const uint64_t pcs[] = {0x10001, 0x10002, 0x10003};
