@@ -97,12 +97,15 @@ void gt_call_join_call_outside(struct gt_call_join *join, const struct gt_event 
 		gt_correlate_put(join->calls, event->correlation, &launch, false, what->many);
 }
 
-/* At the edges of a window its call is not recorded. */
+/* At the edges of a window its call is not recorded, nor is one that only asks: CUPTI has a record
+ * of synchronization for cudaEventQuery, too. */
 static void count_unlinked(struct gt_call_join *join, const struct gt_event *event)
 {
 	bool is_of_passed = event->correlation && (event->correlation <= join->last_passed ||
 						   join->outlet->metadata->window_end);
 
+	if (event->kind == GT_EVENT_SYNC && event->correlation)
+		return;
 	gt_ledger_add(join->ledger, is_of_passed ? GT_LEDGER_OPS_OUTSIDE : GT_LEDGER_OPS_UNLINKED,
 		      1);
 }

@@ -106,6 +106,19 @@ Test(join, a_record_waits_for_its_call)
 	cr_assert_eq(ledger.count[GT_LEDGER_OPS_UNLINKED], 1, "the end");
 }
 
+/* cudaEventQuery, which is not recorded: nothing is lost. */
+Test(join, a_synchronization_without_its_call_is_no_loss)
+{
+	struct gt_event sync = {.kind = GT_EVENT_SYNC, .correlation = 1, .start = 200, .end = 300};
+
+	gt_call_join_record(&join, &sync);
+	gt_call_join_settle(&join, true);
+	cr_assert_eq(ledger.count[GT_LEDGER_OPS_UNLINKED], 0);
+	sync.correlation = 0;
+	gt_call_join_record(&join, &sync);
+	cr_assert_eq(ledger.count[GT_LEDGER_OPS_UNLINKED], 1, "no id");
+}
+
 /* It has no event that recovery could count. */
 Test(join, an_unwanted_graph_is_counted_before_its_call)
 {
