@@ -174,8 +174,17 @@ uint32_t gt_key_step(const struct gt_model *model, const struct gt_op *op)
 	return gt_model_step_of(model, op);
 }
 
-/* The frame that --by=line, function and module speak of: the nearest of the best rank. NULL: no
- * stack. */
+static bool has_function(const struct gt_model *model, uint32_t name)
+{
+	const char *text = gt_model_name(model, name);
+	struct gt_frame frame;
+
+	gt_frame_parse(text, &frame); /* "module+0x1a2b" stands for itself */
+	return !frame.module_len || text[frame.function_len];
+}
+
+/* The frame that --by=line, function and module speak of: the nearest of the best rank, of
+ * libraries one whose function is known before an address. NULL: no stack. */
 static uint32_t nearest(const struct gt_model *model, uint32_t stack, uint8_t *ret_rank)
 {
 	const struct gt_frames *frames;
@@ -187,8 +196,10 @@ static uint32_t nearest(const struct gt_model *model, uint32_t stack, uint8_t *r
 	frames = &model->stacks.at[stack];
 	for (uint32_t i = 0; i < frames->count; i++) {
 		uint8_t rank = gt_user_code_rank_of(model, frames->frame[i]);
+		bool tells = !rank && !*ret_rank && best != GT_NAME_NONE &&
+			     !has_function(model, best) && has_function(model, frames->frame[i]);
 
-		if (best != GT_NAME_NONE && rank <= *ret_rank)
+		if (best != GT_NAME_NONE && rank <= *ret_rank && !tells)
 			continue;
 		best = frames->frame[i];
 		*ret_rank = rank;

@@ -23,6 +23,7 @@ enum library_kind {
 	MODULE,
 	FUNCTION,
 	ENTRY,
+	EXEC,
 	DOMAIN,
 };
 
@@ -116,6 +117,8 @@ static bool is_in_table(struct user_code_text file, struct user_code_text module
 		else if (table[i].kind == FUNCTION && (!file.len || !has_folder))
 			found = starts(function, text);
 		else if (table[i].kind == ENTRY && !file.len)
+			found = equals(function, text);
+		else if (table[i].kind == EXEC && equals(file, "<string>"))
 			found = equals(function, text);
 		if (found)
 			return true;

@@ -271,6 +271,12 @@ Test(frame, users)
 		{"/srv/threading.py(973): mine", 3},
 		{"<frozen runpy>(88): _run_code", 1},
 		{"<string>(1): <module>", 3},
+		{"launcher (<string>:5)", 1},
+		{"launcher (/srv/app+0x12)", 2},
+		{"ncclCudaCallocDebug<char>(char**) "
+		 "(/dvs/p4/build/sw/nccl/src/include/alloc.h:342)",
+		 1},
+		{"cublasGemmEx (/opt/gputrace/lib/libgputrace-cublas.so+0x12)", 0},
 		{"<built-in method softmax of Tensor object>", 0},
 		{"/usr/lib/x86_64-linux-gnu/libc.so.6+0x12", 0},
 		{"ncclAllReduce (libnccl.so.2)", 0},
