@@ -14,6 +14,7 @@
 
 #include <cupti.h>
 
+#include "collectors/cupti/cupti.h"
 #include "collectors/cupti/foreign.h"
 #include "collectors/cupti/relay.h"
 #include "pipeline/sources/coexist.h"
@@ -189,8 +190,16 @@ HOOK(cuptiActivityRegisterTimestampCallback, CUpti_TimestampCallbackFunc timesta
 {
 	struct cupti_hooks_call call = FIND(cuptiActivityRegisterTimestampCallback);
 	CUptiResult (*real)(CUpti_TimestampCallbackFunc) = call.real;
-	CUptiResult result = real ? real(timestamp) : CUPTI_ERROR_NOT_INITIALIZED;
+	CUptiResult result;
 
+	if (!real)
+		return CUPTI_ERROR_NOT_INITIALIZED;
+	if (call.is_served && gt_cupti_relay_has_clock(timestamp))
+		return CUPTI_SUCCESS;
+	if (call.caller)
+		gt_cupti_clock_changing();
+	result = real(timestamp);
+	gt_cupti_clock_changed();
 	if (call.caller && result == CUPTI_SUCCESS)
 		gt_cupti_foreign_clock(call.caller, timestamp);
 	return result;

@@ -270,8 +270,11 @@ bool gt_cupti_detach(const struct gt_cupti_other *other)
 	disable_kinds(other->kinds, other->registered);
 	if (other->registered)
 		redirect_buffers();
-	if (other->clock && api->cuptiActivityRegisterTimestampCallback)
-		api->cuptiActivityRegisterTimestampCallback(own_clock);
+	if (!other->clock || !api->cuptiActivityRegisterTimestampCallback)
+		return true;
+	gt_cupti_clock_changing();
+	api->cuptiActivityRegisterTimestampCallback(own_clock);
+	gt_cupti_clock_changed();
 	return true;
 }
 

@@ -319,7 +319,8 @@ bool gt_cupti_buffers_next(struct gt_cupti_buffer *ret_buffer)
 	*ret_buffer = (struct gt_cupti_buffer){.data = oldest->data,
 					       .valid = oldest->valid,
 					       .foreign = oldest->foreign,
-					       .order = oldest->order};
+					       .order = oldest->order,
+					       .request = atomic_load(&oldest->request)};
 	return true;
 }
 

@@ -23,7 +23,8 @@ struct gt_cupti_buffer {
 	uint8_t *data;
 	size_t valid; /* bytes that CUPTI filled */
 	bool foreign; /* a copy of another tool's buffer: pointers in its records are that tool's */
-	uint64_t order; /* of completion */
+	uint64_t order;   /* of completion */
+	uint64_t request; /* which request it answered, from 1 on */
 };
 
 /* @buffer_bytes: size of a buffer at most; @max_bytes: of all together, and one buffer has at most

@@ -135,6 +135,8 @@ bool gt_cupti_read_part(struct gt_cupti_reading *reading, struct gt_translate *t
 
 	translate->now = gt_clock_from_monotonic(translate->clock, gt_clock_now());
 	translate->borrowed = reading->buffer.foreign;
+	translate->clock_changed = !translate->borrowed &&
+				   reading->buffer.request <= atomic_load(&gt_cupti.clock_changed);
 	gt_cupti_relay_serve();
 	if (translate->notes)
 		translate->notes->others = gt_cupti_relay_kinds();
@@ -305,6 +307,22 @@ void gt_cupti_fetch_detaching(void)
 	atomic_fetch_add(&gt_cupti.detaching, 1);
 	gt_cupti_fetch_aside(true);
 	atomic_fetch_sub(&gt_cupti.detaching, 1);
+}
+
+void gt_cupti_clock_changing(void)
+{
+	bool crashes = gt_cupti_has_quirk(gt_cupti.api.version, GT_QUIRK_FLUSH_CRASHES);
+
+	if (!gt_cupti_is_usable())
+		return;
+	gt_cupti_fetch(crashes ? 0 : GT_CUPTI_UNFINISHED_NS, false);
+	atomic_store(&gt_cupti.clock_changed, UINT64_MAX);
+}
+
+void gt_cupti_clock_changed(void)
+{
+	if (atomic_load(&gt_cupti.clock_changed))
+		atomic_store(&gt_cupti.clock_changed, gt_cupti_buffers_count().requested);
 }
 
 uint64_t gt_cupti_fetches_late(void)

@@ -99,7 +99,10 @@ uint64_t gt_cupti_flush_longest(void);
 bool gt_cupti_cease(void);
 
 /* How long work in progress is awaited when CUPTI's records will not come to us later. */
-#define GT_CUPTI_PATIENCE_NS 50000000u
+#define GT_CUPTI_PATIENCE_NS   50000000u
+
+/* The same for another tool, which asked for what takes the records of such work. */
+#define GT_CUPTI_UNFINISHED_NS 500000000u
 
 /* Fetches all buffers. Waits up to @patience_ns for those with work in progress; @forced: then
  * fetches these, too, and records of that work are lost. As gt_cupti_flush. */
@@ -111,6 +114,12 @@ void gt_cupti_fetch_aside(bool forced);
 
 /* What the thread of ours does then: forces nothing out if there are several contexts by then. */
 void gt_cupti_fetch_asked(bool forced);
+
+/* Around a call that gives CUPTI another clock: it gives what it has not delivered by then no times
+ * (seen with 13.0.1), so all is fetched before. Work in progress is awaited, but not for long; what
+ * that leaves over is counted apart (struct gt_translate). The thread that changes it. */
+void gt_cupti_clock_changing(void);
+void gt_cupti_clock_changed(void);
 
 /* How often that was not over in time. Any thread. */
 uint64_t gt_cupti_fetches_late(void);

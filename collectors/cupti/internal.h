@@ -76,6 +76,9 @@ struct gt_cupti {
 	bool has_buffers;
 	struct gt_cupti_user user;
 	_Atomic uint64_t fetches_late;
+	/* requests for buffers until another tool changed CUPTI's clock: they may hold work that
+	 * has no times for that. UINT64_MAX: it is being changed */
+	_Atomic uint64_t clock_changed;
 	_Atomic uint32_t detaching; /* threads that wait for gt_cupti_fetch_detaching */
 	_Atomic bool init_finished;
 	_Atomic int hw_trace_lost;   /* CUPTI's reason, not yet told; 0: none */

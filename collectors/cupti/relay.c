@@ -19,13 +19,12 @@
 #include "core/guest/futex.h"
 #include "core/guest/peek.h"
 
-#define KINDS         64
-#define MS_NS         1000000ull
-#define LATE_NS       (1000 * MS_NS)
-#define PAUSE_NS      (10 * MS_NS)
-#define UNFINISHED_NS (500 * MS_NS)  /* a forced flush lets work end for so long */
-#define STUCK_NS      (5000 * MS_NS) /* a flush does not wait longer without progress */
-#define LEAVING_NS    (1000 * MS_NS)
+#define KINDS      64
+#define MS_NS      1000000ull
+#define LATE_NS    (1000 * MS_NS)
+#define PAUSE_NS   (10 * MS_NS)
+#define STUCK_NS   (5000 * MS_NS) /* a flush does not wait longer without progress */
+#define LEAVING_NS (1000 * MS_NS)
 
 /* What the tool asked for. */
 static struct {
@@ -156,6 +155,11 @@ static uint64_t stamp_now(void)
 	return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
 }
 
+bool gt_cupti_relay_has_clock(CUpti_TimestampCallbackFunc timestamp)
+{
+	return timestamp && gt_cupti_relay_is_on() && atomic_load(&tool.clock) == timestamp;
+}
+
 void gt_cupti_relay_clock(CUpti_TimestampCallbackFunc timestamp)
 {
 	atomic_store(&tool.clock, timestamp);
@@ -248,7 +252,7 @@ static CUptiResult flush_cupti(uint32_t flag)
 {
 	bool forced = flag & CUPTI_ACTIVITY_FLAG_FLUSH_FORCED;
 
-	gt_cupti_fetch(forced ? UNFINISHED_NS : 0, forced);
+	gt_cupti_fetch(forced ? GT_CUPTI_UNFINISHED_NS : 0, forced);
 	return CUPTI_SUCCESS;
 }
 

@@ -66,6 +66,9 @@ bool gt_cupti_relay_dropped(size_t *ret_dropped, CUptiResult *ret_result);
 /* The tool's clock stamps the records; NULL: CUPTI's own. */
 void gt_cupti_relay_clock(CUpti_TimestampCallbackFunc timestamp);
 
+/* Whether CUPTI has it from the tool already: libkineto registers it with each session. */
+bool gt_cupti_relay_has_clock(CUpti_TimestampCallbackFunc timestamp);
+
 /* The tool called cuptiFinalize: it is not called any more, and its buffers are not touched. */
 void gt_cupti_relay_forget(void);
 

@@ -56,12 +56,15 @@ static void take_tie(void *context, uint32_t correlation, uint32_t id)
 /* Records that are judged together. */
 #define WATCHED_LEAST 200u
 
-/* Records with times of 0. Others have none that mean anything, or were forced out too early. */
-static uint64_t count_zero_times(const uint64_t *count)
+/* Records with times of 0. Others have none that mean anything, were forced out too early, or were
+ * under way when CUPTI got another clock. */
+static uint64_t count_zero_times(const struct gt_gpu *gpu)
 {
+	const uint64_t *count = gpu->ledger->count;
 	uint64_t untimed = count[GT_LEDGER_KERNELS_UNTIMED] + count[GT_LEDGER_MEMCPYS_UNTIMED] +
 			   count[GT_LEDGER_MEMSETS_UNTIMED] + count[GT_LEDGER_GRAPHS_UNTIMED];
-	uint64_t others = count[GT_LEDGER_RECORDS_UNFINISHED] + count[GT_LEDGER_TIME_UNKNOWN];
+	uint64_t others = count[GT_LEDGER_RECORDS_UNFINISHED] + count[GT_LEDGER_TIME_UNKNOWN] +
+			  gpu->translate.clock_untimed;
 
 	return untimed > others ? untimed - others : 0;
 }
@@ -78,7 +81,7 @@ static void watch_times(struct gt_gpu *gpu)
 	const uint64_t *count = gpu->ledger->count;
 	uint64_t work = count[GT_LEDGER_RECORDS_KERNEL] + count[GT_LEDGER_RECORDS_MEMCPY] +
 			count[GT_LEDGER_RECORDS_MEMSET] + count[GT_LEDGER_RECORDS_GRAPH];
-	uint64_t zero = count_zero_times(count);
+	uint64_t zero = count_zero_times(gpu);
 	bool none = (zero - gpu->times.zero) * 2 > work - gpu->times.work;
 
 	if (work - gpu->times.work < WATCHED_LEAST)

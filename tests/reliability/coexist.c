@@ -3,6 +3,7 @@
  * GPU work and a second user of CUPTI, step by step as the arguments say:
  *
  *   once              one round: three operations, a wait, a pause of 1 ms
+ *   launch            one round without a wait
  *   work=MS           rounds for MS milliseconds, but at least MS/10 of them
  *   work-until        rounds until the next gate opens (tests/gate.h)
  *   rest-until        nothing until the next gate opens
@@ -42,10 +43,15 @@ static void open_once(void)
 		open_device(&device);
 }
 
-static void work_once(void)
+static void launch_once(void)
 {
 	open_once();
 	one_round(&device);
+}
+
+static void work_once(void)
+{
+	launch_once();
 	check((int)cudaStreamSynchronize(device.stream), "cudaStreamSynchronize");
 	usleep(1000);
 }
@@ -116,6 +122,7 @@ static const struct {
 	{"stop", kineto_stop},       {"teardown", kineto_teardown}, {"finalize", kineto_finalize},
 	{"disable", kineto_disable}, {"open", open_once},           {"work-until", work_until},
 	{"rest-until", rest_until},  {"once", work_once},           {"first", say_first},
+	{"launch", launch_once},
 };
 
 static void step(const char *word)

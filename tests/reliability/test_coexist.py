@@ -396,6 +396,15 @@ class Share(Case):
         self.assertGreater(run.kineto["kernels"], 20)
         self.assertEqual(len(run.notes("foreign clock")), 1)
 
+    def test_its_clock_while_work_is_under_way(self):
+        """As PyTorch's profiler, whose user need not wait for the GPU before: CUPTI would give that work no times.
+        With each session it registers its clock again."""
+        session = "launch launch clock start once stop once"
+        run = self.share(f"once init {session} {session} work-until", "foreign clock=1",
+                         SIMCUDA_KERNEL_NS="50000000")
+        self.assertEqual(run.ledger["kernels_untimed"], 0)
+        self.assertEqual(run.said, [])
+
 
 if __name__ == "__main__":
     sys.exit(unittest.main())

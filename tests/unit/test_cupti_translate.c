@@ -277,6 +277,21 @@ Test(cupti_translate, no_stamps_give_an_instant_never_a_slice)
 	cr_assert_eq(ledger.count[GT_LEDGER_KERNELS_UNTIMED], 1);
 }
 
+Test(cupti_translate, no_stamps_because_the_clock_was_changed)
+{
+	CUpti_ActivityKernel8 r = a_kernel();
+
+	translate.clock_changed = true;
+	gt_translate_record(&translate, &r);
+	cr_assert_eq(events[0].kind, GT_EVENT_KERNEL);
+	r.start = r.end = 0;
+	gt_translate_record(&translate, &r);
+	cr_assert_eq(events[1].kind, GT_EVENT_NOTE);
+	cr_assert_str_eq(events[1].note.what,
+			 "another tool changed CUPTI's clock before this record was delivered");
+	cr_assert_eq(translate.clock_untimed, 1);
+}
+
 Test(cupti_translate, reversed_stamps_become_an_empty_slice_and_are_counted)
 {
 	CUpti_ActivityKernel8 r = a_kernel();

@@ -71,10 +71,12 @@ struct gt_translate {
 	uint32_t version;                      /* of CUPTI */
 	uint64_t checked_kinds, refused_kinds; /* bit per kind, if CUPTI is newer than known */
 	struct gt_translate_notes *notes;      /* NULL: no spool */
-	bool borrowed; /* the record is a copy of another tool's: its pointers are not ours */
-	bool relayed;  /* a copy goes to another tool, which frees what it points to */
-	uint64_t now;  /* trace time when the record arrived; 0: not known */
-	uint64_t then; /* if it is not known: of records without times */
+	bool borrowed;      /* the record is a copy of another tool's: its pointers are not ours */
+	bool clock_changed; /* CUPTI's clock was, when its buffer had not been delivered yet */
+	bool relayed;       /* a copy goes to another tool, which frees what it points to */
+	uint64_t now;       /* trace time when the record arrived; 0: not known */
+	uint64_t clock_untimed; /* records without times for that */
+	uint64_t then;          /* if it is not known: of records without times */
 	struct gt_device_event devices[GT_METADATA_DEVICES]; /* seen so far, by id */
 	bool visible[GT_METADATA_DEVICES];                   /* CUDA sees the device */
 	uint32_t context_device[GT_TRANSLATE_CONTEXTS];

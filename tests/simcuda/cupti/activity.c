@@ -199,6 +199,7 @@ CUptiResult CUPTIAPI cuptiActivityRegisterTimestampCallback(CUpti_TimestampCallb
 		return cupti_fail(CUPTI_ERROR_INVALID_PARAMETER);
 	/* also in the middle of a session: the header calls it unwise, not refused */
 	cupti_clock_set(timestamp);
+	cupti_buffers_clear_times();
 	return CUPTI_SUCCESS;
 }
 

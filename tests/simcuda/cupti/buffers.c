@@ -439,6 +439,25 @@ void cupti_buffers_lose(uint32_t context)
 			"{\"truth\":\"fault\",\"fault\":\"context_gone\",\"records\":%zu}\n", lost);
 }
 
+/* Caller holds mutex. */
+static void clear_times(struct buffer *list)
+{
+	for (; list; list = list->next)
+		cupti_contents_clear_times(list->data, list->used);
+}
+
+/* A client has registered its clock: CUPTI 13.0 gives what it has not delivered yet no times. */
+void cupti_buffers_clear_times(void)
+{
+	pthread_mutex_lock(&mutex);
+	clear_times(full);
+	clear_times(held);
+	clear_times(shared_slot.current);
+	for (struct slot *slot = slots; slot; slot = slot->next)
+		clear_times(slot->current);
+	pthread_mutex_unlock(&mutex);
+}
+
 void cupti_buffers_count_dropped(void)
 {
 	pthread_mutex_lock(&mutex);

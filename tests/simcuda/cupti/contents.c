@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What is in a buffer that the client is about to get: two faults, what is lost with a context, and
- * the line of the truth file.
+ * What is in a buffer that the client is about to get: two faults, what is lost with a context or
+ * with a clock, and the line of the truth file.
  */
 #include "cupti/cupti_sim.h"
 #include "cupti/layouts.h"
 
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -81,6 +82,42 @@ static uint32_t context_of(const uint8_t *record)
 		return ((const cupti_graph_trace *)(const void *)record)->contextId;
 	default:
 		return 0;
+	}
+}
+
+/* Where the two stamps of GPU work are; NULL: another record. */
+static uint64_t *times_of(uint8_t *record)
+{
+	switch (*(const uint32_t *)(const void *)record) {
+	case CUPTI_ACTIVITY_KIND_KERNEL:
+	case CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL:
+		return (uint64_t *)(void *)(record + offsetof(cupti_kernel, start));
+	case CUPTI_ACTIVITY_KIND_MEMCPY:
+		return (uint64_t *)(void *)(record + offsetof(cupti_memcpy, start));
+	case CUPTI_ACTIVITY_KIND_MEMCPY2:
+		return (uint64_t *)(void *)(record + offsetof(cupti_memcpy_peer, start));
+	case CUPTI_ACTIVITY_KIND_MEMSET:
+		return (uint64_t *)(void *)(record + offsetof(cupti_memset, start));
+	case CUPTI_ACTIVITY_KIND_GRAPH_TRACE:
+		return (uint64_t *)(void *)(record + offsetof(cupti_graph_trace, start));
+	default:
+		return NULL;
+	}
+}
+
+/* Start and end of all GPU work become 0. */
+void cupti_contents_clear_times(uint8_t *data, size_t used)
+{
+	size_t size;
+
+	for (size_t at = 0; at < used; at += size) {
+		uint64_t *times = times_of(data + at);
+
+		size = cupti_record_size(*(const uint32_t *)(const void *)(data + at));
+		if (!size) /* a fault made it invalid */
+			size = used - at;
+		if (times)
+			times[0] = times[1] = 0;
 	}
 }
 

@@ -88,6 +88,7 @@ void cupti_unlock(void);
 uint32_t cupti_thread_id(void);
 uint64_t cupti_time(void);
 uint64_t cupti_gpu_time(uint64_t time);
+bool cupti_clock_is_after(uint64_t time);
 void cupti_clock_set(CUpti_TimestampCallbackFunc timestamp);
 void cupti_switch_all(_Atomic bool *switches, size_t count, bool on);
 bool cupti_fault_due(uint64_t every, _Atomic uint64_t *count);
@@ -113,12 +114,14 @@ void cupti_buffers_wake(void);
 void cupti_buffers_start_worker(void);
 void cupti_buffers_drop(void);
 void cupti_buffers_lose(uint32_t context);
+void cupti_buffers_clear_times(void);
 void cupti_buffers_count_dropped(void);
 size_t cupti_record_size(uint32_t kind);
 
 /* contents.c */
 void cupti_contents_shuffle(uint8_t *data, size_t used);
 void cupti_contents_spoil_last(uint8_t *data, size_t used);
+void cupti_contents_clear_times(uint8_t *data, size_t used);
 size_t cupti_contents_lose(uint8_t *data, size_t *used, uint32_t context);
 void cupti_contents_tell(const uint8_t *copy, size_t used);
 

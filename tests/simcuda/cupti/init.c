@@ -266,6 +266,14 @@ static uint64_t client_time(const struct client_clock *clock, uint64_t time)
 	return client - (uint64_t)(int64_t)((double)(int64_t)(device - time) * rate);
 }
 
+/* Whether a client has registered its clock since then: such work has no times. */
+bool cupti_clock_is_after(uint64_t time)
+{
+	const struct client_clock *clock = client_clock;
+
+	return clock && clock->now && time < clock->device;
+}
+
 /* A device time, on the clock that the client chose; tsc: as raw ticks of some counter. */
 uint64_t cupti_gpu_time(uint64_t time)
 {

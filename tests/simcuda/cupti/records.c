@@ -345,6 +345,14 @@ static bool play_faults(struct sim_op *op, bool *ret_add_unknown)
 	return !is_lost;
 }
 
+static void give_times(struct sim_op *op)
+{
+	bool has_none = cupti_clock_is_after(op->start);
+
+	op->start = has_none ? 0 : cupti_gpu_time(op->start);
+	op->end = has_none ? 0 : cupti_gpu_time(op->end);
+}
+
 void cupti_record_operation(const struct sim_op *original, bool is_complete)
 {
 	struct sim_op op = *original;
@@ -356,8 +364,7 @@ void cupti_record_operation(const struct sim_op *original, bool is_complete)
 		put_incomplete(&op);
 		return;
 	}
-	op.start = cupti_gpu_time(op.start);
-	op.end = cupti_gpu_time(op.end);
+	give_times(&op);
 	if (!play_faults(&op, &add_unknown))
 		return;
 	put_operation(&op);
