@@ -141,7 +141,7 @@ class Filters(Base):
         """Nodes keep the stacks of where they were made, also when those calls are left out."""
         trace = self.filtered("work=1 graph replay=3", "GPUTRACE_CALLS=cudaStreamSynchronize")
         self.assertEqual(self.kinds(trace), {kind: 4 for kind in KINDS})
-        nodes = [event for event in trace.gpu if event["args"].get("graph node id")]
+        nodes = [event for event in trace.gpu if "graph node id" in event["args"]]
         self.assertEqual(len(nodes), 9)
         self.assertTrue(all("created stack" in event["args"] for event in nodes), nodes[0])
         trace = self.filtered("work=1 graph replay=3", "GPUTRACE_KERNELS=!*")

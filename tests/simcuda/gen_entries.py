@@ -179,7 +179,7 @@ def entry(api, name, versioned, cbid, params, has_struct):
     call_as = 'CUDAAPI' if api == 'driver' else 'CUDARTAPI'
     macro = 'DRIVER' if api == 'driver' else 'RUNTIME'
     plain, per_thread = split_suffix(name)
-    symbol = 'NULL'
+    symbol = 'SIM_NO_SYMBOL'
     if SYMBOL.match(name):
         first = params[0][1] if 'Ex' not in plain else params[1][1]
         symbol = f'{prefix}symbol_of((const void *){first})'

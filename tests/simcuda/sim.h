@@ -59,6 +59,10 @@ struct sim_kernel_facts {
 	uint8_t launch_type; /* CUpti_ActivityLaunchType */
 };
 
+/* Symbol of a call that launches no kernel: CUPTI 13.0 leaves there what it finds, so whoever
+ * follows it crashes here. */
+#define SIM_NO_SYMBOL ((const char *)0xdb0)
+
 /* Kinds are CUpti_ActivityMemcpyKind and CUpti_ActivityMemoryKind. */
 struct sim_copy_facts {
 	uint64_t bytes;

@@ -132,7 +132,9 @@ class Records(unittest.TestCase):
         replayed = {k['node'] for k in of(result, 'kernel') if k['node'] != '0'}
         self.assertEqual(len(cloned), 2)
         self.assertEqual(replayed, set(cloned))
-        self.assertEqual(set(cloned.values()), created)
+        self.assertEqual(created, set(cloned.values()) | set(cloned))  # a clone is announced as both, created first
+        self.assertEqual({int(node) >> 32 for node in cloned}, {2})
+        self.assertEqual(sorted(int(node) & 0xffffffff for node in cloned), [0, 1])
 
     def test_launch_comes_first(self):
         result = run(kinds='4,5,10')
@@ -175,6 +177,9 @@ class Callbacks(unittest.TestCase):
         self.assertEqual(len(of(result, 'callback')), 7 * 2 * 2)
         self.assertEqual({c['symbol'] for c in of(result, 'callback')}, {'_Z5scalePf'})
         self.assertEqual({c['data'] for c in of(result, 'callback')}, {'1234'})
+
+    def test_initialised_has_no_data(self):
+        self.assertEqual([line['data'] for line in of(run(kinds=''), 'initialised')], ['0'])
 
     def test_runtime_and_driver_call_share_an_id(self):
         ids = collections.Counter(c['correlation'] for c in of(run(kinds=''), 'callback'))

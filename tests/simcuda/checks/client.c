@@ -144,10 +144,13 @@ static void finish(void)
 
 static void write_resource(CUpti_CallbackId cbid, const CUpti_ResourceData *resource)
 {
-	const CUpti_GraphData *graph = resource->resourceDescriptor;
+	const CUpti_GraphData *graph = resource ? resource->resourceDescriptor : NULL;
 	uint64_t node = 0, original = 0;
 
-	if (cbid == CUPTI_CBID_RESOURCE_GRAPHNODE_CLONED) {
+	if (cbid == CUPTI_CBID_RESOURCE_CU_INIT_FINISHED) {
+		fprintf(out, "initialised data=%d\n", resource != NULL);
+		atexit(finish);
+	} else if (cbid == CUPTI_CBID_RESOURCE_GRAPHNODE_CLONED) {
 		cupti.cuptiGetGraphNodeId(graph->node, &node);
 		cupti.cuptiGetGraphNodeId(graph->originalNode, &original);
 		fprintf(out, "cloned node=%llu original=%llu\n", (unsigned long long)node,
@@ -158,8 +161,14 @@ static void write_resource(CUpti_CallbackId cbid, const CUpti_ResourceData *reso
 	} else {
 		fprintf(out, "resource cbid=%u\n", cbid);
 	}
-	if (cbid == CUPTI_CBID_RESOURCE_CU_INIT_FINISHED)
-		atexit(finish);
+}
+
+/* Of other calls symbolName is no pointer. */
+static const char *symbol_of(const CUpti_CallbackData *call)
+{
+	if (call->symbolName == (const char *)0xdb0)
+		return "invalid";
+	return call->symbolName ? call->symbolName : "-";
 }
 
 static void on_callback(void *user, CUpti_CallbackDomain domain, CUpti_CallbackId cbid,
@@ -178,8 +187,7 @@ static void on_callback(void *user, CUpti_CallbackDomain domain, CUpti_CallbackI
 			*call->correlationData = 0x1234;
 		fprintf(out, "callback name=%s site=%d correlation=%u symbol=%s data=%llx\n",
 			call->functionName, call->callbackSite, call->correlationId,
-			call->symbolName ? call->symbolName : "-",
-			(unsigned long long)*call->correlationData);
+			symbol_of(call), (unsigned long long)*call->correlationData);
 	}
 }
 

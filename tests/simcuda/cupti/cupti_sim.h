@@ -53,6 +53,7 @@ struct cupti_faults {
 	bool lock;
 	bool unreadable;
 	bool pool;
+	bool lost_with_context;
 	bool memset_kernels;
 	bool first_release;
 };

@@ -122,7 +122,7 @@ static struct CUgraphNode_st *append(struct CUgraph_st *graph, CUgraphNodeType t
 
 	if (!node)
 		return NULL;
-	node->id = (uint64_t)graph->id << 32 | ++graph->last_node;
+	node->id = (uint64_t)graph->id << 32 | graph->last_node++;
 	node->type = type;
 	node->work = *work;
 	node->graph = graph;
@@ -206,6 +206,7 @@ struct CUgraph_st *sim_graph_clone(struct CUgraph_st *graph)
 		sim_graph_copy_attributes(node, from);
 		for (size_t d = 0; d < from->dependency_count; d++)
 			sim_graph_depend(node, clone->nodes[from->dependencies[d]->end]);
+		sim_graph_tell(CUPTI_CBID_RESOURCE_GRAPHNODE_CREATED, clone, node, NULL);
 		sim_graph_tell(CUPTI_CBID_RESOURCE_GRAPHNODE_CLONED, clone, node, NULL);
 	}
 	return clone;
