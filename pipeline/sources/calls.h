@@ -54,4 +54,7 @@ void gt_calls_thread_ended(struct gt_calls *calls, uint32_t tid);
 /* The end of the trace: what was open on the track of --stack-lane is closed. */
 void gt_calls_finish(struct gt_calls *calls);
 
+/* os_calls.c: writes the calls of the operating system that have returned by now. How many. */
+uint64_t gt_os_calls_take(const struct gt_calls *calls);
+
 #endif

@@ -156,21 +156,29 @@ static int start(void *part)
 	return 0;
 }
 
-static uint64_t drain(void *part)
+uint64_t gt_os_calls_take(const struct gt_calls *calls)
 {
-	const struct gt_calls *calls = part;
 	struct gt_osrt_slot *slot;
 	uint64_t taken = 0;
 	uint32_t cursor = 0;
 
 	if (!listens)
 		return 0;
-	gt_osrt_set_active(is_in_window(calls->stacks->metadata));
 	for (; (slot = gt_osrt_next(&cursor)); taken++) {
 		take(calls, slot);
 		gt_osrt_free(slot);
 	}
 	return taken;
+}
+
+static uint64_t drain(void *part)
+{
+	const struct gt_calls *calls = part;
+
+	if (!listens)
+		return 0;
+	gt_osrt_set_active(is_in_window(calls->stacks->metadata));
+	return gt_os_calls_take(calls);
 }
 
 static uint64_t lost(const void *part)

@@ -118,11 +118,13 @@ static uint64_t drain_ring(const struct gt_rings *rings, struct gt_thread *threa
 	return count;
 }
 
-/* Drained after its end: all of it is here. */
+/* Drained after its end: all of it is here. What it left open ends behind its last call of the
+ * operating system, which lies in no ring. */
 static void end_thread(const struct gt_rings *rings, struct gt_thread *thread)
 {
 	int ended = GT_THREAD_ENDED;
 
+	gt_os_calls_take(rings->calls);
 	gt_ranges_thread_ended(rings->ranges, thread->tid);
 	gt_calls_thread_ended(rings->calls, thread->tid);
 	atomic_compare_exchange_strong(&thread->life, &ended, GT_THREAD_FREE);

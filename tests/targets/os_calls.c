@@ -8,10 +8,12 @@
  *   target_os_calls signals      a handler that reads and writes, EINTR, errno
  *   target_os_calls children     fork, vfork, and a thread that is cancelled in read()
  *   target_os_calls cost [N]     ns of a write of nothing, of the fastest of some rounds
+ *   target_os_calls ended        threads that end right behind a call, in ranges that nobody ends
  */
 #include <cuda.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <nvtx3/nvToolsExt.h>
 #include <poll.h>
 #include <pthread.h>
 #include <semaphore.h>
@@ -34,11 +36,11 @@
 #define MS 20
 
 static CUdeviceptr memory;
+static CUcontext context;
 
 static void start_cuda(void)
 {
 	CUdevice device;
-	CUcontext context;
 
 	if (cuInit(0) || cuDeviceGet(&device, 0) || cuDevicePrimaryCtxRetain(&context, device) ||
 	    cuCtxSetCurrent(context) || cuMemAlloc(&memory, 4096))
@@ -546,6 +548,32 @@ static void measure(int count)
 	printf("%lu ns\n", (unsigned long)best);
 }
 
+/* ---- ended ---- */
+
+static void *leave_open(void *unused)
+{
+	if (cuCtxSetCurrent(context))
+		exit(2);
+	work();
+	nvtxRangePushA("left open");
+	nvtxRangePushA("left open inside");
+	rest(5 * MS); /* by its end what came before has been read */
+	return unused;
+}
+
+static void end_threads(void)
+{
+	pthread_t thread;
+
+	work();
+	for (int i = 0; i < 3; i++) {
+		pthread_create(&thread, NULL, leave_open, NULL);
+		pthread_join(thread, NULL);
+	}
+	rest(5 * MS);
+	say("ended", 0);
+}
+
 int main(int argc, char **argv)
 {
 	const char *what = argc > 1 ? argv[1] : "";
@@ -560,6 +588,8 @@ int main(int argc, char **argv)
 		interrupt_all();
 	else if (!strcmp(what, "children"))
 		make_children();
+	else if (!strcmp(what, "ended"))
+		end_threads();
 	else if (!strcmp(what, "cost"))
 		measure(argc > 2 ? atoi(argv[2]) : 100);
 	else

@@ -11,6 +11,7 @@ import subprocess
 import sys
 import tempfile
 import unittest
+from decimal import Decimal
 
 import preloading
 import trace_file
@@ -190,6 +191,17 @@ class OsCalls(unittest.TestCase):
         # neither the child of vfork, which has our memory, nor that of fork, nor what was cancelled
         self.assertFalse(self.calls(trace, "usleep"))
         self.assertFalse([e for e in self.calls(trace, "read") if trace.duration(e) > 5 * MS])
+
+    def test_end_of_a_thread(self):
+        """A range that nobody ended lasts as long as its thread does: the last call is inside."""
+        trace = self.trace("ended", options=["--osrt=5ms"])
+        ends = {name: {e["tid"]: trace_file.nanoseconds(Decimal(e["ts"])) + trace.duration(e)
+                       for e in trace.slices if e["name"] == name and e["tid"] != e["pid"]}
+                for name in ("left open", "left open inside", "nanosleep")}
+        self.assertEqual(len(ends["nanosleep"]), 3)
+        for tid, end in ends["nanosleep"].items():
+            self.assertLessEqual(end, ends["left open"][tid])
+            self.assertLessEqual(end, ends["left open inside"][tid])
 
     def test_everything(self):
         """All calls, even the shortest: too many at once are counted."""
