@@ -45,9 +45,10 @@ static int change_stacks(struct gt_pipeline *p, struct gt_reply *reply)
 				    "prepared for stacks");
 		return -EPERM;
 	}
-	gt_call_set_stack_threshold(
-		off ? UINT64_MAX
-		    : (uint64_t)gt_config_number(&p->config, GT_CONFIG_STACK_THRESHOLD));
+	if (off)
+		gt_call_set_stack_threshold(UINT64_MAX, UINT64_MAX);
+	else
+		gt_call_stacks_set_threshold(&p->config);
 	return 0;
 }
 

@@ -31,6 +31,8 @@
 
 static uint32_t stack_depth;
 static _Atomic uint64_t stack_threshold; /* ns; 0: each call has a stack */
+static _Atomic uint64_t query_threshold; /* the same of `queries`, if it is longer */
+static struct gt_cuda_set queries;       /* only --api=all records them */
 static uint64_t min_duration;            /* ns; 0: of no call */
 static struct gt_cuda_set filtered, droppable;
 static _Atomic uint32_t own_correlation;
@@ -44,12 +46,14 @@ static void (*_Atomic leave_tag)(void);
 void gt_call_configure(uint32_t depth)
 {
 	stack_depth = depth;
+	gt_cuda_set_init_without(&queries, GT_CUDA_DEFAULT);
 	atomic_fetch_and(&source, ~CLOSED);
 }
 
-void gt_call_set_stack_threshold(uint64_t ns)
+void gt_call_set_stack_threshold(uint64_t ns, uint64_t of_queries)
 {
 	atomic_store_explicit(&stack_threshold, ns, memory_order_relaxed);
+	atomic_store_explicit(&query_threshold, of_queries, memory_order_relaxed);
 }
 
 void gt_call_set_filter(const struct gt_cuda_set *left_out, const struct gt_cuda_set *short_ones,
@@ -100,9 +104,16 @@ void gt_call_lower(const struct gt_call_lowered *how)
 		atomic_fetch_and(&source, ~SKIPPING);
 }
 
-static uint64_t threshold(void)
+/* How long the call must take to have a stack, ns. */
+static uint64_t threshold(const struct gt_call_record *record)
 {
-	return atomic_load_explicit(&stack_threshold, memory_order_relaxed);
+	uint64_t ns = atomic_load_explicit(&stack_threshold, memory_order_relaxed);
+	uint64_t of_queries = atomic_load_explicit(&query_threshold, memory_order_relaxed);
+
+	if (of_queries > ns &&
+	    gt_cuda_set_has(&queries, (enum gt_api_domain)record->domain, record->cbid))
+		return of_queries;
+	return ns;
 }
 
 void gt_call_close(void)
@@ -279,7 +290,7 @@ static void open_call(struct gt_thread *thread, struct call_state *state, uint16
 	record->domain = domain;
 	record->cbid = cbid;
 	record->correlation = correlation ? correlation : next_own_correlation();
-	if (__builtin_expect(threshold() != 0 || flags, 0))
+	if (__builtin_expect(threshold(record) != 0 || flags, 0))
 		leave_stack(state, record);
 	else
 		gt_call_capture(thread, state, record);
@@ -430,8 +441,9 @@ static uint64_t commit_call(struct gt_thread *thread, struct call_state *state, 
 		gt_thread_count(thread, GT_THREAD_CALLS_FILTERED);
 		return end;
 	}
-	if (__builtin_expect(threshold() != 0, 0) && !record->stack_key &&
-	    record->end - record->start >= threshold() && !(record->head.flags & GT_CALL_GOVERNED))
+	if (__builtin_expect(!record->stack_key, 0) && threshold(record) &&
+	    record->end - record->start >= threshold(record) &&
+	    !(record->head.flags & GT_CALL_GOVERNED))
 		gt_call_capture(thread, state, record);
 	size = sizeof(*record) + (state->frames + state->python) * sizeof(record->pcs[0]);
 	if (__builtin_expect(record->head.flags & GT_CALL_TAGGED, 0))
@@ -490,13 +502,6 @@ void gt_call_backdate(uint64_t start)
 		record->start = start;
 }
 
-uint64_t gt_call_open_stack(void)
-{
-	const struct gt_call_record *record = open_record();
-
-	return record ? record->stack_key : 0;
-}
-
 void gt_call_mark_empty(enum gt_api_domain domain, uint32_t cbid)
 {
 	struct gt_call_record *record = open_record();
@@ -523,10 +528,21 @@ static void open_passed(void)
 /* What is kept for long has its stack, however short the call. */
 static void capture_all_the_same(struct gt_call_record *record)
 {
-	if ((threshold() || record->head.flags & GT_CALL_GOVERNED) && !record->stack_key)
+	if ((threshold(record) || record->head.flags & GT_CALL_GOVERNED) && !record->stack_key)
 		gt_call_capture(gt_thread_self, (struct call_state *)(void *)gt_thread_self->extra,
 				record);
 	record->head.flags &= (uint16_t)~GT_CALL_GOVERNED;
+}
+
+uint64_t gt_call_open_stack(void)
+{
+	struct gt_call_record *record = open_record();
+
+	if (!record)
+		return 0;
+	if (!(record->head.flags & GT_CALL_GOVERNED))
+		capture_all_the_same(record);
+	return record->stack_key;
 }
 
 void gt_call_mark_captured(void)

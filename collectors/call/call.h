@@ -98,8 +98,9 @@ void gt_call_change_source(void);
 void gt_call_set_tags(void (*enter)(uint64_t id), void (*leave)(void));
 
 /* Only calls that take so long have a stack, captured at their end; and those that make graph
- * nodes. 0: all. Any thread, at any time. */
-void gt_call_set_stack_threshold(uint64_t ns);
+ * nodes. 0: all. @of_queries: the same of calls that only --api=all records, if it is longer. Any
+ * thread, at any time. */
+void gt_call_set_stack_threshold(uint64_t ns, uint64_t of_queries);
 
 /* Calls that are not recorded, only counted (GT_THREAD_CALLS_FILTERED): those of @left_out, and of
  * @droppable those that take less than @min_duration ns; not if they make graph nodes. Both are

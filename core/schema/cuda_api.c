@@ -69,15 +69,26 @@ const char *gt_cuda_api_name(const struct gt_cuda_api *api)
 	return name[0] == '_' ? name + 2 : name;
 }
 
-void gt_cuda_set_init(struct gt_cuda_set *set, unsigned int flags)
+/* Known calls, of those that have one of @flags or of those that have none. */
+static void fill(struct gt_cuda_set *set, unsigned int flags, bool have)
 {
 	memset(set, 0, sizeof(*set));
 	for (int domain = 0; domain < GT_API_DOMAIN_COUNT_; domain++) {
 		for (uint32_t cbid = 0; cbid < gt_cuda_api_end(domain); cbid++) {
 			const struct gt_cuda_api *api = gt_cuda_api_find(domain, cbid);
 
-			if (api && (api->flags & flags))
+			if (api && ((api->flags & flags) != 0) == have)
 				gt_cuda_set_add(set, (enum gt_api_domain)domain, cbid);
 		}
 	}
+}
+
+void gt_cuda_set_init(struct gt_cuda_set *set, unsigned int flags)
+{
+	fill(set, flags, true);
+}
+
+void gt_cuda_set_init_without(struct gt_cuda_set *set, unsigned int flags)
+{
+	fill(set, flags, false);
 }

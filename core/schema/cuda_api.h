@@ -80,6 +80,9 @@ struct gt_cuda_set {
  * GT_CUDA_KNOWN (all). */
 void gt_cuda_set_init(struct gt_cuda_set *set, unsigned int flags);
 
+/* Fills the set with the known calls that have none of @flags. */
+void gt_cuda_set_init_without(struct gt_cuda_set *set, unsigned int flags);
+
 /* Adds a call; @cbid is below GT_CUDA_SET_BITS. */
 static inline void gt_cuda_set_add(struct gt_cuda_set *set, enum gt_api_domain domain,
 				   uint32_t cbid)

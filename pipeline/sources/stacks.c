@@ -26,6 +26,10 @@
 
 #define PYTHON_MAX ((size_t)16 << 20) /* bytes of --max-rss, see gt_stores_share */
 
+/* From this long on calls that only --api=all records have stacks: frameworks make thousands in a
+ * step (cudaGetDevice), which take less than their stack. */
+#define QUERY_NS   10000u
+
 /* A stack of both kinds before and after merging. Too large for a small stack. */
 static struct {
 	const struct gt_stack_frame *native[GT_UNWIND_DEPTH];
@@ -216,6 +220,14 @@ static uint32_t captured_frames(uint32_t depth)
 							    : GT_UNWIND_DEPTH;
 }
 
+void gt_call_stacks_set_threshold(const struct gt_config *config)
+{
+	uint64_t ns = (uint64_t)gt_config_number(config, GT_CONFIG_STACK_THRESHOLD);
+	bool all_calls = !strcmp(gt_config_text(config, GT_CONFIG_API), "all");
+
+	gt_call_set_stack_threshold(ns, !ns && all_calls ? QUERY_NS : ns);
+}
+
 static int start(void *part)
 {
 	struct gt_call_stacks *s = part;
@@ -232,8 +244,7 @@ static int start(void *part)
 	gt_stacks_limit(s->stacks, depth);
 	s->captured_frames = off ? 0 : captured_frames(depth);
 	gt_call_configure(s->captured_frames);
-	gt_call_set_stack_threshold(
-		(uint64_t)gt_config_number(s->config, GT_CONFIG_STACK_THRESHOLD));
+	gt_call_stacks_set_threshold(s->config);
 	return 0;
 }
 

@@ -41,6 +41,9 @@ const struct gt_stack *gt_call_stacks_of_sample(struct gt_call_stacks *stacks,
 const struct gt_stack *gt_call_stacks_of_crash(struct gt_call_stacks *stacks,
 					       const struct gt_call_record *record);
 
+/* How long calls must take to have stacks, by --stack-threshold. Any thread. */
+void gt_call_stacks_set_threshold(const struct gt_config *config);
+
 /* Takes note of modules that have come or gone: an interpreter may be among them. */
 void gt_call_stacks_refresh(struct gt_call_stacks *stacks);
 

@@ -158,6 +158,25 @@ class Settings(unittest.TestCase):
                 else:
                     self.assertTrue(all("created by" in e["args"] for e in trace.gpu))
 
+    def test_stacks_of_queries(self):
+        """Calls that only --api=all records have a stack if they take long, or if all are asked for."""
+        asking = {"cudaGetDevice", "cudaGetLastError", "cudaPeekAtLastError", "cudaStreamIsCapturing", "cudaEventQuery",
+                  "cudaStreamQuery", "cudaGetDeviceCount", "cuDriverGetVersion"}
+        words = [harness.program("workload"), "ask", "300"]
+        for options, all_of_them in ((("GPUTRACE_LEVEL=full",), False), (("GPUTRACE_API=all",), False),
+                                     (("GPUTRACE_LEVEL=full", "GPUTRACE_STACK_THRESHOLD=1ns"), True)):
+            with self.subTest(options):
+                trace, _ = self.trace(words, "130000", options)
+                calls = [e for e in trace.slices if e["cat"] in ("cuda_runtime", "cuda_driver")]
+                asked = [e for e in calls if e["name"] in asking and not 9.99 < e["dur"] < 10.01]  # two clocks
+                self.assertGreaterEqual(len(asked), 800)
+                for call in asked:
+                    self.assertEqual("stack" in call["args"], all_of_them or call["dur"] >= 10, call)
+                launches = [e for e in calls if e["name"] == "cuLaunchKernel"]
+                self.assertGreaterEqual(len(launches), 300)
+                for call in launches:
+                    self.assertIn("frames" if "LEVEL" in options[0] else "stack", call["args"])
+
     def test_few_without_times(self):
         """Nothing is said of single records without times."""
         trace, _ = self.trace([harness.program("workload"), "graph", "20"], "130000", fault="zero_ts=7")

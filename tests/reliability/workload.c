@@ -13,6 +13,7 @@
  * - workload graph N: N replays of a graph of 100 kernels
  * - workload mixed N: N replays of a graph of one round
  * - workload slow N: N rounds, one a millisecond
+ * - workload ask N: N rounds, and before each the questions that frameworks ask
  * - workload held N: N rounds on one thread, says so and waits at a gate
  * - workload again N: the same, and N rounds after it
  * - workload killed N: N rounds on one thread, and it is dead
@@ -55,6 +56,19 @@ static void *flood(void *unused)
 		check((int)cudaStreamSynchronize(device.stream), "cudaStreamSynchronize");
 	}
 	return NULL;
+}
+
+static void ask(void)
+{
+	enum cudaStreamCaptureStatus status;
+	int number;
+
+	for (int i = 0; i < rounds; i++) {
+		check((int)cudaGetDevice(&number), "cudaGetDevice");
+		check((int)cudaStreamIsCapturing(device.stream, &status), "cudaStreamIsCapturing");
+		check((int)cudaGetLastError(), "cudaGetLastError");
+		one_round(&device);
+	}
 }
 
 static pthread_barrier_t all_there;
@@ -221,6 +235,8 @@ int main(int argc, char **argv)
 		one_round(&device);
 		usleep(1000);
 	}
+	if (!strcmp(how, "ask"))
+		ask();
 	if (!strcmp(how, "held") || !strcmp(how, "again"))
 		hold();
 	if (!strcmp(how, "killed"))
