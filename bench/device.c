@@ -68,13 +68,26 @@ int gt_bench_device_runtime(struct gt_bench_device *device)
 {
 	static const char *const names[] = {"libcudart.so.13", "libcudart.so.12",
 					    "libcudart.so.11.0", "libcudart.so"};
+	const struct {
+		const char *name;
+		void *at;
+	} functions[] = {{"cudaMemsetAsync", &device->memset_async},
+			 {"cudaGetDevice", &device->get_device},
+			 {"cudaStreamIsCapturing", &device->is_capturing},
+			 {"cudaGetLastError", &device->last_error}};
 	void *library = NULL;
 
 	for (size_t i = 0; !library && i < sizeof(names) / sizeof(names[0]); i++)
 		library = dlopen(names[i], RTLD_NOW | RTLD_GLOBAL);
 	device->failed = "libcudart is not there";
-	*(void **)&device->memset_async = library ? dlsym(RTLD_DEFAULT, "cudaMemsetAsync") : NULL;
-	return device->memset_async ? 0 : -1;
+	for (size_t i = 0; library && i < sizeof(functions) / sizeof(functions[0]); i++) {
+		void *function = dlsym(RTLD_DEFAULT, functions[i].name);
+
+		if (!function)
+			return -1;
+		memcpy(functions[i].at, &function, sizeof(function));
+	}
+	return library ? 0 : -1;
 }
 
 int gt_bench_device_graph(struct gt_bench_device *device, int nodes)

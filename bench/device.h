@@ -38,7 +38,11 @@ struct gt_bench_device {
 		GT_BENCH_CUS
 #undef GT_BENCH_CU
 	} cu;
+	/* of the runtime */
 	int (*memset_async)(void *memory, int value, size_t size, CUstream stream);
+	int (*get_device)(int *ret_device);
+	int (*is_capturing)(CUstream stream, int *ret_status);
+	int (*last_error)(void);
 	CUcontext context;
 	CUfunction kernel;
 	CUdeviceptr memory;
@@ -53,7 +57,7 @@ struct gt_bench_device {
  * error (-1: no such library or function) with device->failed set. Never closed. */
 int gt_bench_device_open(struct gt_bench_device *device, size_t bytes);
 
-/* Loads cudaMemsetAsync of the runtime, of any CUDA version on the machine. */
+/* Loads the functions of the runtime, of any CUDA version on the machine. */
 int gt_bench_device_runtime(struct gt_bench_device *device);
 
 /* A graph of @nodes empty kernels. */

@@ -102,6 +102,25 @@ static int allocate_and_free(CUstream stream)
 	return error ? error : (int)device.cu.free(memory);
 }
 
+/* As PyTorch does around each launch: it asks for the device before and behind each step of its
+ * own, whether the stream is captured, for errors. */
+static int ask_and_launch(CUstream stream)
+{
+	int number, error = 0;
+
+	for (int i = 0; i < 2; i++) {
+		nvtxRangePushA(i ? "aten::empty_strided"
+				 : "aten::add, seq = 1, sizes = [[8, 256]]");
+		for (int k = 0; k < 3; k++)
+			error |= device.get_device(&number);
+		error |= device.is_capturing(stream, &number);
+	}
+	nvtxRangePop();
+	error |= launch_kernel(stream) | device.last_error();
+	nvtxRangePop();
+	return error;
+}
+
 static int replay(CUstream stream)
 {
 	return (int)device.cu.graph_launch(device.graph, stream);
@@ -132,6 +151,7 @@ static const struct workload workloads[] = {
 	{"loop4", 4, 1, launch_kernel, 0, 0, false, false},
 	{"loop16", 16, 1, launch_kernel, 0, 0, false, false},
 	{"sets", 1, 1, set, 0, 0, true, false},
+	{"queries", 1, 1, ask_and_launch, 12000, 0, true, false},
 	{"rate1k", 1, 1, launch_kernel, 1000, 0, false, false},
 	{"rate10k", 1, 1, launch_kernel, 10000, 0, false, false},
 	{"rate100k", 1, 1, launch_kernel, 100000, 0, false, false},

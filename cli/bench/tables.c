@@ -13,6 +13,7 @@ const struct gt_bench_workload gt_bench_workloads[] = {
 	{"loop4", "empty kernels, 4 threads", 2000, 20, 0, false, false},
 	{"loop16", "empty kernels, 16 threads", 500, 20, 0, false, false},
 	{"sets", "cudaMemsetAsync, 1 thread", 5000, 20, 0, true, true},
+	{"queries", "12 000 a second, 9 that ask each", 0, 4, 12000, false, true},
 	{"rate1k", "1 000 launches a second", 0, 4, 1000, false, false},
 	{"rate10k", "10 000 launches a second", 0, 4, 10000, false, false},
 	{"rate100k", "100 000 launches a second", 0, 4, 100000, false, false},
