@@ -339,7 +339,9 @@ static CUptiResult enable_kind(CUpti_ActivityKind kind, bool dump)
 /* Why graphs are recorded by nodes although that was not asked for. NULL: they need not be. */
 static const char *why_nodes(void)
 {
-	if (strcmp(gt_config_text(gt_cupti.config, GT_CONFIG_COEXIST), "own"))
+	const char *coexist = gt_config_text(gt_cupti.config, GT_CONFIG_COEXIST);
+
+	if (!strcmp(coexist, "share") || !strcmp(coexist, "yield"))
 		return "with --coexist=share or yield: CUPTI would withhold the nodes from other "
 		       "tools, too";
 	return gt_cupti.is_late ? "recording began after the start of the program" : NULL;
@@ -536,7 +538,7 @@ static int prepare(struct gt_cupti_status *status)
 /* With the subscription alone: its callbacks give our records their calls. */
 static void serve_tools(void)
 {
-	if (strcmp(gt_config_text(gt_cupti.config, GT_CONFIG_COEXIST), "share"))
+	if (!gt_cupti_relay_may_serve(gt_cupti.config))
 		return;
 	atomic_store(&gt_cupti.serves, true);
 	gt_cupti_relay_restore();

@@ -63,6 +63,14 @@ static __thread bool is_inside;
 
 /* ---- whether ---- */
 
+bool gt_cupti_relay_may_serve(const struct gt_config *config)
+{
+	const char *coexist = gt_config_text(config, GT_CONFIG_COEXIST);
+	bool nodes = !strcmp(gt_config_text(config, GT_CONFIG_GRAPHS), "node");
+
+	return !strcmp(coexist, "share") || (!strcmp(coexist, "auto") && nodes);
+}
+
 bool gt_cupti_relay_is_on(void)
 {
 	return gt_forkguard_holds() && atomic_load(&gt_cupti.serves) &&

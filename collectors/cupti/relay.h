@@ -74,6 +74,11 @@ void gt_cupti_relay_forget(void);
 
 /* ---- our side ---- */
 
+/* Whether tools are to be served, once CUPTI is ours. By default not where the nodes of graphs are
+ * withheld: a tool would lack them without a word. It is refused, which it can tell its user. */
+struct gt_config;
+bool gt_cupti_relay_may_serve(const struct gt_config *config);
+
 /* After attaching: enables what the tool has enabled, too. */
 void gt_cupti_relay_restore(void);
 

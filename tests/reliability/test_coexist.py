@@ -332,7 +332,7 @@ CATEGORIES = {"kernel": "kernel", "memcpy": "gpu_memcpy", "memset": "gpu_memset"
 
 
 class Share(Case):
-    """--coexist=share: a tool that is linked with CUPTI gets what it asks for, and nothing is lost here."""
+    """--coexist=share, the default: a tool that is linked with CUPTI gets what it asks for, and nothing is lost here."""
 
     def share(self, steps, *gates, options=("GPUTRACE_COEXIST=share",), **environment):
         run = self.go("linked", steps, *gates, options=options, **environment)
@@ -371,6 +371,20 @@ class Share(Case):
         self.assertEqual(run.said, [])
         self.assertEqual(run.ledger["records_api"], 0, "a kind that only the tool has")
         self.assertIn(CUPTI_ACTIVITY_KIND_RUNTIME, {row[0] for row in run.records})
+
+    def test_by_default(self):
+        """A program with a profiler does what it does untraced, on stderr, too."""
+        run = self.share("work=100 init start work=200 stop work=100", options=())
+        self.assertEqual(run.kineto["subscribe"], 0)
+        self.check_last_session(run)
+        self.assertEqual(run.said, [])
+
+    def test_whole_graphs_by_default(self):
+        """A tool that is served would get no kernels of graphs, so it is refused as with --coexist=own."""
+        run = self.go("linked", "work=100 init start work=200 stop work=100", options=("GPUTRACE_GRAPHS=whole",))
+        self.assertEqual((run.kineto["subscribe"], run.kineto["kernels"]), (39, 0))
+        self.assertEqual(run.written(), len(run.truth.operations))
+        self.assertEqual(run.trace.root["metadata"]["graphs"], "whole")
 
     def test_sessions_without_a_subscription(self):
         """As of today's PyTorch."""

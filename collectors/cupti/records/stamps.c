@@ -122,3 +122,11 @@ bool gt_stamps_set(struct gt_translate *t, struct gt_event *event, uint64_t star
 		add(t, GT_LEDGER_TIME_AHEAD);
 	return true;
 }
+
+const char *gt_stamps_why_none(bool ran, bool clock_changed)
+{
+	if (ran)
+		return "this operation was in progress when its record was forced out of CUPTI";
+	return clock_changed ? "another tool changed CUPTI's clock before this record was delivered"
+			     : "CUPTI gave no usable time stamps for this operation";
+}

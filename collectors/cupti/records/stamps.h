@@ -19,4 +19,7 @@ uint64_t gt_stamp_or_none(struct gt_translate *translate, uint64_t stamp);
 bool gt_stamps_set(struct gt_translate *translate, struct gt_event *event, uint64_t start,
 		   uint64_t end);
 
+/* Why GPU work has no times. @ran: it was in progress; @clock_changed: as in the translator. */
+const char *gt_stamps_why_none(bool ran, bool clock_changed);
+
 #endif

@@ -130,14 +130,6 @@ static const struct {
 	[GT_EVENT_GRAPH] = {GT_LEDGER_RECORDS_GRAPH, GT_LEDGER_GRAPHS_UNTIMED, "graph (untimed)"},
 };
 
-static const char *why_untimed(bool ran, bool clock_changed)
-{
-	if (ran)
-		return "this operation was in progress when its record was forced out of CUPTI";
-	return clock_changed ? "another tool changed CUPTI's clock before this record was delivered"
-			     : "CUPTI gave no usable time stamps for this operation";
-}
-
 /* Counts the record and sets the event's times. False: it has none, which was reported. */
 static bool begin_work(struct gt_translate *t, struct gt_event *event, uint64_t start, uint64_t end)
 {
@@ -151,7 +143,7 @@ static bool begin_work(struct gt_translate *t, struct gt_event *event, uint64_t 
 	if (ran)
 		add(t, GT_LEDGER_RECORDS_UNFINISHED);
 	emit_untimed(t, work_kinds[event->kind].without_time, event->correlation,
-		     why_untimed(ran, clock_changed));
+		     gt_stamps_why_none(ran, clock_changed));
 	return false;
 }
 

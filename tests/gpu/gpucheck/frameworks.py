@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Rows with PyTorch, Triton and JAX, where they are installed. Which kernels run is their choice:
 the number to expect comes from their own profiler, or from what they launch by name."""
+import re
+
 from gpucheck import judge
 from gpucheck.programs import counting, describe, judged, unable
 from gpucheck.session import ended_badly, result
@@ -66,25 +68,40 @@ def at_least(session, script, package):
     return judged(run, {}, fewer("launched at least", wanted))
 
 
-def inside(session, coexist):
-    """torch.profiler inside gputrace: what each of both saw. With share both see all; with own
-    one of them may lack the profiled steps (docs/ENVIRONMENTS.md): a reason, but no finding."""
+def complaints(text):
+    """What libkineto and Python warn of on stderr, without times and process ids."""
+    return {re.sub(r"[0-9]+", "N", line) for line in text.splitlines()
+            if re.match(r"(INFO|WARNING|ERROR):|.*Warning: ", line) and not line.startswith("gputrace:")}
+
+
+def inside_faults(run, bare, seen):
+    """Both see all, with their times, and the program says what it says untraced."""
+    wanted = seen["profiler alone"]
+    faults = [f"{seen[whose]} kernels seen by {who}, {wanted} by the profiler alone"
+              for who, whose in (("the profiler", "profiler inside"), ("gputrace", "trace"))
+              if seen[whose] < wanted]
+    faults += [f"said only when traced: {line}"
+               for line in sorted(complaints(run.ended.err) - complaints(bare.ended.err))]
+    return faults + run.traces[0].losses()
+
+
+def inside(session, *options):
+    """torch.profiler inside gputrace: what each of both saw. With --coexist=own one of them may lack
+    the profiled steps, and say so (docs/ENVIRONMENTS.md): a reason, but no finding."""
     bare, row = alone(session, "torch_step.py --count-with-profiler", "torch")
     if row:
         return row
-    run = session.traced("torch_step.py --count-with-profiler", f"--coexist={coexist}",
+    run = session.traced("torch_step.py --count-with-profiler", *options,
                          *counting(session), wanted=IMPORT_SECONDS)
     bad = ended_badly(run)
     if bad:
         return bad
-    wanted = bare.report.get("profiled_kernels", 0)
-    theirs = run.report.get("profiled_kernels", 0)
-    ours = run.traces[0].counts()["kernels"] if run.traces else 0
-    seen = {"profiler alone": wanted, "profiler inside": theirs, "trace": ours}
+    seen = {"profiler alone": bare.report.get("profiled_kernels", 0),
+            "profiler inside": run.report.get("profiled_kernels", 0),
+            "trace": run.traces[0].counts()["kernels"] if run.traces else 0}
     if not run.traces:
         return result(judge.NOT_TRACED, run.untraced() or "no trace was written", kernels=seen)
-    faults = [f"{found} kernels seen by {who}, {wanted} by the profiler alone"
-              for who, found in (("the profiler", theirs), ("gputrace", ours)) if found < wanted]
-    is_bad = bool(faults) and coexist == "share"
-    return result(judge.BAD if is_bad else judge.OK, "; ".join(faults), kernels=seen,
+    faults = inside_faults(run, bare, seen)
+    is_bad = bool(faults) and "--coexist=own" not in options
+    return result(judge.BAD if is_bad else judge.OK, "; ".join(faults[:3]), faults=faults, kernels=seen,
                   **describe(run))

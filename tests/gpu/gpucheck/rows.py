@@ -29,8 +29,8 @@ FRAMEWORKS = [
     ("torch_graph.py", functools.partial(frameworks.counted, script="torch_graph.py")),
     ("triton_kernel.py", functools.partial(frameworks.named, script="triton_kernel.py",
                                            package="triton")),
-    ("torch.profiler inside, share", functools.partial(frameworks.inside, coexist="share")),
-    ("torch.profiler inside, own", functools.partial(frameworks.inside, coexist="own")),
+    ("torch.profiler inside", frameworks.inside),
+    ("torch.profiler inside, own", lambda session: frameworks.inside(session, "--coexist=own")),
     ("jax_step.py", functools.partial(frameworks.at_least, script="jax_step.py", package="jax")),
 ]
 BENCHES = [
