@@ -3,7 +3,8 @@
  * The least that a CUPTI tool costs, as a base line (CUDA_INJECTION64_PATH): it enables the calls,
  * kinds and attributes of the tracer, but callbacks only count, and buffers are recycled unread.
  * GPUTRACE_FLOOR_BUFFER=BYTES sets the size of a buffer, GPUTRACE_FLOOR_PER_THREAD=0|1 whether each
- * thread has one.
+ * thread has one, GPUTRACE_FLOOR_CALLS=0 leaves the callbacks out, GPUTRACE_FLOOR_KINDS=N enables
+ * the first N kinds only.
  */
 #include <pthread.h>
 #include <stdio.h>
@@ -112,8 +113,10 @@ int InitializeInjection(void)
 	}
 	set_attributes();
 	api.cuptiActivityRegisterCallbacks(on_request, on_complete);
-	enable_calls(subscriber);
-	for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++)
+	if (number("GPUTRACE_FLOOR_CALLS", 1))
+		enable_calls(subscriber);
+	for (size_t i = 0; i < number("GPUTRACE_FLOOR_KINDS", sizeof(kinds) / sizeof(kinds[0]));
+	     i++)
 		api.cuptiActivityEnable(kinds[i]);
 	return 1;
 }

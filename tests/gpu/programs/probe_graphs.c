@@ -4,8 +4,9 @@
  */
 #include "probes.h"
 
-/* A chain of @length kernels as a graph, launched @times. */
-static void run_chain(int length, int times)
+/* A chain of @length kernels as a graph, launched @times; a flush after each @every, 0: at the
+ * end. */
+static void run_chain_flushing(int length, int times, size_t every)
 {
 	void *arguments[] = {&rig.memory};
 	CUDA_KERNEL_NODE_PARAMS node = {.func = rig.kernel,
@@ -32,8 +33,15 @@ static void run_chain(int length, int times)
 	for (int i = 0; i < times; i++) {
 		if (cuGraphLaunch(executable, rig.stream))
 			exit(CANNOT_TRY);
+		if (every && i % (int)every == 0)
+			rig_flush(0);
 	}
 	rig_flush(0);
+}
+
+static void run_chain(int length, int times)
+{
+	run_chain_flushing(length, times, 0);
 }
 
 static void run_graph(int times)
@@ -142,6 +150,50 @@ static size_t free_memory(void)
 
 	cuMemGetInfo(&available, &total);
 	return available;
+}
+
+static size_t setting(const char *name, size_t otherwise)
+{
+	const char *value = getenv(name);
+
+	return value ? strtoul(value, NULL, 0) : otherwise;
+}
+
+static void print_used(const char *when, size_t before)
+{
+	printf("%s: %u records, %u without times, %zu MiB more in use\n", when, rig.kernels,
+	       rig.untimed_kernels, (before - free_memory()) >> 20);
+}
+
+/* Not listed: what becomes of CUPTI's buffers on the device, of any size and number, with flushes
+ * every so many launches of a graph of NODES kernels, or of as many single ones (GRAPH=0). */
+bool probe_run_out(void)
+{
+	size_t limit = setting("LIMIT", 250), bytes = setting("BYTES", 0), size = sizeof(limit);
+	size_t every = setting("FLUSH_EVERY", 0), rounds = setting("ROUNDS", 10), before;
+
+	rig.count_only = true;
+	rig_open();
+	if (bytes)
+		rig.cupti.cuptiActivitySetAttribute(CUPTI_ACTIVITY_ATTR_DEVICE_BUFFER_SIZE, &size,
+						    &bytes);
+	printf("limit: result %d\n",
+	       rig.cupti.cuptiActivitySetAttribute(CUPTI_ACTIVITY_ATTR_DEVICE_BUFFER_POOL_LIMIT,
+						   &size, &limit));
+	rig_use_device();
+	run_chain(NODES, 1);
+	before = free_memory();
+	for (size_t i = 0; i < rounds; i++) {
+		if (setting("GRAPH", 1))
+			run_chain_flushing(NODES, (int)setting("REPLAYS", 1000), every);
+		else
+			for (size_t k = 0; k < setting("REPLAYS", 1000) * NODES; k++)
+				rig_launch();
+		print_used("round", before);
+	}
+	rig_flush(0);
+	print_used("end", before);
+	return rig.kernels == (rounds * setting("REPLAYS", 1000) + 1) * NODES;
 }
 
 /* --gpu-memory sets this limit. Kernels without times are no part of the claim. */

@@ -29,7 +29,7 @@ const CUpti_ActivityKernel9 *probe_one_kernel(void)
 	return rig_find(KERNEL, 0);
 }
 
-/* Two that misbehave, to try gpu-check itself; not listed. */
+/* Two that misbehave, to try gpu-check itself; not listed, as run-out. */
 static bool hang(void)
 {
 	while (pause() < 0)
@@ -50,6 +50,7 @@ static const struct {
 #define PROBE(function, name, claim) {name, claim, probe_##function},
 #include "probes.def"
 #undef PROBE
+	{"run-out", NULL, probe_run_out},
 	{"hang-on-purpose", NULL, hang},
 	{"crash-on-purpose", NULL, crash},
 };

@@ -24,6 +24,7 @@
 #define PROBE(function, name, claim) bool probe_##function(void);
 #include "probes.def"
 #undef PROBE
+bool probe_run_out(void);
 
 /* Prints what was seen and passes the verdict on. */
 bool probe_seen(bool holds, const char *format, ...) __attribute__((format(printf, 2, 3)));
