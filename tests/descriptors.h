@@ -14,11 +14,7 @@
 #define DESCRIPTORS_PATIENCE_MS 10000
 
 /* Those that a program meets; the tracer's own one has a high number. */
-#ifdef __SANITIZE_THREAD__
-#define DESCRIPTORS_LISTED 3 /* the others may be libunwind's: collectors/unwind/library.c */
-#else
 #define DESCRIPTORS_LISTED 64
-#endif
 
 static char descriptors_at_first[8192];
 

@@ -181,18 +181,8 @@ static void check_cupti(struct doctor *doctor, const struct gt_trial *trial)
 
 static void check_unwinder(struct doctor *doctor, const struct gt_trial *trial)
 {
-	bool has_library = dlopen("libunwind-x86_64.so.8", RTLD_NOW | RTLD_LOCAL) ||
-			   dlopen("libunwind-aarch64.so.8", RTLD_NOW | RTLD_LOCAL);
-
-	if (trial->unwinder[0] && has_library)
+	if (trial->unwinder[0])
 		say(doctor, GOOD, "unwinder", "%s", trial->unwinder);
-	else if (has_library)
-		say(doctor, GOOD, "unwinder", "libunwind found");
-	else
-		say(doctor, NOTE, "unwinder",
-		    "no libunwind: stacks need frame pointers in the program");
-	if (!has_library)
-		remedy("install libunwind8");
 }
 
 /* ---- what lies around ---- */

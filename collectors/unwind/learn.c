@@ -10,15 +10,13 @@
 #include <string.h>
 
 #include "collectors/unwind/arch.h"
-#include "collectors/unwind/library.h"
+#include "collectors/unwind/cfi.h"
 #include "collectors/unwind/rules.h"
 #include "collectors/unwind/unwind.h"
 #include "core/guest/forkgate.h"
 #include "core/guest/peek.h"
 
 static struct {
-	struct gt_unwind_library library; /* written once, before the first capture */
-	bool has_library;
 	_Atomic uint64_t rules, guessed, jit, refused;
 } learn;
 
@@ -68,22 +66,32 @@ static int search_module(struct dl_phdr_info *info, size_t size, void *arg)
 	return 1;
 }
 
-bool gt_unwind_module_read(const struct gt_unwind_module *module, uint64_t address,
-			   uint64_t *ret_word)
+const uint8_t *gt_unwind_module_view(const struct gt_unwind_module *module, uint64_t address,
+				     uint64_t size, uint8_t *copy, size_t copy_size)
 {
 	for (uint32_t i = 0; i < module->segments; i++) {
 		const struct gt_unwind_segment *segment = &module->segment[i];
 
-		if (address >= segment->start && address < segment->end &&
-		    segment->end - address >= sizeof(*ret_word)) {
-			if (module->may_go)
-				return gt_peek_copy(ret_word, address, sizeof(*ret_word)) ==
-				       sizeof(*ret_word);
-			memcpy(ret_word, (const void *)address, sizeof(*ret_word));
-			return true;
-		}
+		if (address < segment->start || address >= segment->end ||
+		    segment->end - address < size)
+			continue;
+		if (!module->may_go)
+			return (const uint8_t *)address;
+		return size <= copy_size && gt_peek_copy(copy, address, size) == size ? copy : NULL;
 	}
-	return false;
+	return NULL;
+}
+
+bool gt_unwind_module_read(const struct gt_unwind_module *module, uint64_t address,
+			   uint64_t *ret_word)
+{
+	uint8_t copy[sizeof(*ret_word)];
+	const uint8_t *bytes =
+		gt_unwind_module_view(module, address, sizeof(*ret_word), copy, sizeof(copy));
+
+	if (bytes)
+		memcpy(ret_word, bytes, sizeof(*ret_word));
+	return bytes != NULL;
 }
 
 static void count(_Atomic uint64_t *counter)
@@ -120,10 +128,8 @@ static uint64_t learn_jit(uint64_t pc)
 
 static uint64_t learn_code(const struct gt_unwind_module *module, uint64_t pc)
 {
-	uint64_t rule = 0;
+	uint64_t rule = gt_unwind_derive(module, pc);
 
-	if (learn.has_library && module->eh_frame_hdr)
-		rule = gt_unwind_derive(&learn.library, module, pc);
 	if (rule)
 		return rule;
 	count(&learn.guessed);
@@ -165,9 +171,7 @@ bool gt_unwind_find_function(uint64_t pc, uint64_t *ret_start)
 	struct learn_search search = {.pc = pc - 1, .module = &module};
 	struct gt_unwind_effect effect;
 
-	if (!learn.has_library || !dl_iterate_phdr(search_module, &search) ||
-	    !module.eh_frame_hdr ||
-	    !gt_unwind_library_step(&learn.library, &module, pc - 1, &effect))
+	if (!dl_iterate_phdr(search_module, &search) || !gt_cfi_step(&module, pc - 1, &effect))
 		return false;
 	*ret_start = effect.function;
 	return effect.function != 0;
@@ -183,15 +187,6 @@ enum gt_unwind_return gt_unwind_is_return(uint64_t pc, uint64_t function)
 	return function && gt_unwind_call_target(bytes, pc, &target) && target == function
 		       ? GT_UNWIND_RETURN_FROM_IT
 		       : GT_UNWIND_RETURN;
-}
-
-bool gt_unwind_learn_start(void)
-{
-	gt_forkgate_lock();
-	if (!learn.has_library)
-		learn.has_library = gt_unwind_library_open(&learn.library) == 0;
-	gt_forkgate_unlock();
-	return learn.has_library;
 }
 
 void gt_unwind_learn_counts(struct gt_unwind_counts *counts)

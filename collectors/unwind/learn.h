@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * First sight of an address: its module, and its frame rule. Application threads, once per address:
- * takes the loader's list lock (dl_iterate_phdr, which no running library constructor holds) and
- * libunwind's own; at most two system calls; no malloc. Never dlopen, dlsym or dladdr, which wait
- * for constructors of other threads.
+ * takes the loader's list lock (dl_iterate_phdr, which no running library constructor holds); at
+ * most two system calls; no malloc. Never dlopen, dlsym or dladdr, which wait for constructors of
+ * other threads.
  */
 #ifndef GT_COLLECTORS_UNWIND_LEARN_H
 #define GT_COLLECTORS_UNWIND_LEARN_H
@@ -28,6 +28,11 @@ struct gt_unwind_module {
 bool gt_unwind_module_read(const struct gt_unwind_module *module, uint64_t address,
 			   uint64_t *ret_word);
 
+/* @size bytes of the module's image: in place, or if it may go in @copy. NULL: outside its
+ * segments, or more than @copy_size. */
+const uint8_t *gt_unwind_module_view(const struct gt_unwind_module *module, uint64_t address,
+				     uint64_t size, uint8_t *copy, size_t copy_size);
+
 /* Learns the rule for @pc and stores it in the table. Never 0. */
 uint64_t gt_unwind_learn(uint64_t pc);
 
@@ -48,9 +53,6 @@ enum gt_unwind_return {
 /* Checks the instruction before @pc, which may be any number. @function: start of the given
  * function, 0: not known. One system call. */
 enum gt_unwind_return gt_unwind_is_return(uint64_t pc, uint64_t function);
-
-/* Opens libunwind. False: not installed. Session start. */
-bool gt_unwind_learn_start(void);
 
 struct gt_unwind_counts;
 

@@ -43,11 +43,6 @@ static struct {
 
 static pid_t first_process; /* the process that loaded this library */
 
-const char *gt_unwind_start(void)
-{
-	return gt_unwind_learn_start() ? "libunwind rules" : "frame pointers";
-}
-
 /* Not by pthread_getattr_np, which reads /proc/self/maps through stdio for the main thread. */
 static void find_main_stack(struct gt_unwind_thread *thread)
 {

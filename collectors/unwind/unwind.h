@@ -2,8 +2,8 @@
  *
  * The native call stack of the calling thread, captured in the middle of a CUDA call. A walk
  * applies one rule per frame from a table shared by all threads; a new address gets its rule from
- * libunwind (collectors/unwind/learn.h). The words read by a thread's last walk are kept: where the
- * stack still holds them, its frames are reused.
+ * its module's call frame information (collectors/unwind/learn.h). The words read by a thread's
+ * last walk are kept: where the stack still holds them, its frames are reused.
  *
  * Application threads. With known addresses: no lock, no allocation, no system call, no dl* call,
  * no descriptor. Never in a signal handler that interrupted a capture.
@@ -60,10 +60,6 @@ struct gt_unwind_counts {
 	uint64_t broken;  /* walks that ended before the end of the stack */
 	uint64_t probed;  /* captures on a stack other than the thread's own: a system call each */
 };
-
-/* Loads libunwind if it is installed. Once per session, before the first capture, not on a hot
- * path. Returns the unwinder in use: "libunwind rules" or "frame pointers". */
-const char *gt_unwind_start(void);
 
 /* First sight of the calling thread: finds the bounds of its stack. A few system calls, and what
  * pthread_getattr_np allocates temporarily. */

@@ -5,8 +5,8 @@
  */
 #include "collectors/unwind/arch.h"
 
+#include "collectors/unwind/cfi.h"
 #include "collectors/unwind/learn.h"
-#include "collectors/unwind/library.h"
 
 static uint64_t field(int64_t value, unsigned int shift, unsigned int bits)
 {
@@ -82,12 +82,11 @@ static bool is_signal_return(const struct gt_unwind_module *module, uint64_t pc)
 	       memcmp(words, code, sizeof(code)) == 0;
 }
 
-uint64_t gt_unwind_derive(const struct gt_unwind_library *library,
-			  const struct gt_unwind_module *module, uint64_t pc)
+uint64_t gt_unwind_derive(const struct gt_unwind_module *module, uint64_t pc)
 {
 	struct gt_unwind_effect effect;
 
-	if (!gt_unwind_library_step(library, module, pc - 1, &effect))
+	if (!gt_cfi_step(module, pc - 1, &effect))
 		return 0;
 	if (effect.is_end)
 		return GT_RULE_END;

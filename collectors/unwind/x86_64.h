@@ -42,8 +42,10 @@ enum { /* flags of an indirect rule */
 
 #define GT_UNWIND_LOADS_PER_FRAME 3
 
-/* The frame pointer in libunwind's numbering, UNW_X86_64_RBP. */
+/* DWARF's numbers of the registers (System V ABI, AMD64, figure 3.36). */
 #define GT_UNWIND_FP_REGNUM       6
+#define GT_UNWIND_SP_REGNUM       7
+#define GT_UNWIND_RA_REGNUM       16
 
 /* A word on a stack: of any type to the compiler, at any alignment. */
 struct gt_unwind_word {

@@ -75,7 +75,7 @@ struct gt_metadata {
 				* written, UINT64_MAX: it has not begun */
 	uint64_t window_end;   /* calls that end later are not written; 0: it has not ended */
 	uint32_t window_number; /* from 1; 0: there is one at most */
-	const char *unwinder;   /* "libunwind rules", "frame pointers", "off" */
+	const char *unwinder;   /* "call frame information", "off" */
 	uint32_t device_count;  /* devices[] is indexed by device id, holes have id UINT32_MAX */
 	struct gt_device_event devices[GT_METADATA_DEVICES];
 	struct gt_clock_sample clock_first, clock_last;

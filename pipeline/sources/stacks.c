@@ -234,7 +234,7 @@ static int start(void *part)
 	bool off = !strcmp(gt_config_text(s->config, GT_CONFIG_STACKS), "off");
 	uint32_t depth = (uint32_t)gt_config_number(s->config, GT_CONFIG_STACK_DEPTH);
 
-	s->metadata->unwinder = off ? "off" : gt_unwind_start();
+	s->metadata->unwinder = off ? "off" : "call frame information";
 	if (!off && !strcmp(gt_config_text(s->config, GT_CONFIG_PYTHON), "auto"))
 		s->python =
 			gt_python_frames_new(s->strings, gt_stores_share(s->config, PYTHON_MAX));

@@ -116,8 +116,7 @@ int main(void)
 
 	gt_forkguard_arm();
 	gt_threads_start(&limits);
-	printf("unwinder: %s\n\n| enter + exit | ns, median of %d parts |\n| --- | --- |\n",
-	       gt_unwind_start(), PARTS);
+	printf("| enter + exit | ns, median of %d parts |\n| --- | --- |\n", PARTS);
 	printf("| two clock reads alone | %.0f |\n", clock_reads());
 	for (int threads = 1; threads <= 2; threads++) {
 		row("no stack", 0, 0, threads);

@@ -167,7 +167,6 @@ CHAIN(farther, far9(function))
 
 int main(void)
 {
-	printf("unwinder: %s\n", gt_unwind_start());
 	self = gt_memory_map(sizeof(*self));
 	if (!self)
 		return 1;

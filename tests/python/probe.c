@@ -59,7 +59,6 @@ EXPORT const char *probe_start(void)
 {
 	struct gt_demangle *demangle;
 
-	gt_unwind_start();
 	probe.strings = gt_intern_new(16u << 20);
 	probe.modules = gt_modules_new(probe.strings, NULL, NULL);
 	demangle = gt_demangle_new(probe.strings);

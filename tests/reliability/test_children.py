@@ -121,7 +121,6 @@ class Children(unittest.TestCase):
         traced = self.check([CHILDREN, "daemon"], 1)
         self.assertIn("the files of the program hold 0 bytes", traced.stdout)
 
-    @unittest.skipIf("tsan" in harness.preloading.RUNTIMES, "libunwind's pipe stays: collectors/unwind/library.c")
     def test_no_descriptor_for_a_program_that_is_started(self):
         spools = tempfile.mkdtemp(dir="/dev/shm" if harness.has_shm() else None)
         self.addCleanup(shutil.rmtree, spools)  # it ends by _exit: its spool stays

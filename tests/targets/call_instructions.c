@@ -74,7 +74,6 @@ int main(int argc, char **argv)
 		return 2;
 	gt_forkguard_arm();
 	gt_threads_start(&limits);
-	gt_unwind_start();
 	gt_call_configure((uint32_t)atoi(argv[2]));
 	if (argc == 5)
 		return make_calls_with_stream(atoi(argv[1])) == atoi(argv[1]) ? 0 : 1;

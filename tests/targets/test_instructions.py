@@ -22,7 +22,6 @@ def count(program, *arguments):
             ["valgrind", "--tool=callgrind", "--callgrind-out-file=" + os.path.join(folder, "out"),
              program, *map(str, arguments)],
             capture_output=True, text=True, timeout=400, check=True)
-    # the unwinder starts with a helper process, which ends early
     return max(int(n) for n in re.findall(r"Collected : (\d+)", result.stderr))
 
 

@@ -211,7 +211,7 @@ class OsCalls(unittest.TestCase):
                 self.assertTrue(self.calls(self.trace(*words, options=["--osrt=1ns"])))
 
     def test_not_ours(self):
-        """What the tracer and libunwind call on the program's threads is not the program's."""
+        """What the tracer calls on the program's threads is not the program's."""
         trace = self.trace("waits", self.folder + "/shard-7", options=["--osrt=1ns"])
         stacks = {e["args"]["stack"]: e["args"]["frames"] for e in trace.slices if "frames" in e.get("args", {})}
         told = [stacks[e["args"]["stack"]] for e in self.calls(trace) if "stack" in e["args"]]

@@ -23,7 +23,6 @@ static void setup(void)
 
 	gt_forkguard_arm();
 	gt_threads_start(&limits);
-	gt_unwind_start();
 	gt_call_configure(0);
 }
 

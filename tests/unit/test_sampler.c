@@ -37,7 +37,6 @@ static void start(void)
 
 	gt_forkguard_arm();
 	gt_threads_start(&limits);
-	gt_unwind_start();
 	gt_call_configure(0);
 	gt_sampler_configure(HZ, 64);
 	cr_assert_eq(pthread_create(&sampler, NULL, gt_sampler_run, NULL), 0);

@@ -82,7 +82,6 @@ Test(unwind_guest, a_capture_allocates_nothing)
 	uint64_t before;
 	void *volatile probe;
 
-	gt_unwind_start();
 	self = new_unwind_thread();
 	before = atomic_load(&allocations);
 	probe = malloc(1);
@@ -147,7 +146,6 @@ Test(unwind_guest, a_warm_capture_makes_no_system_call)
 
 	if (SANITIZED)
 		cr_skip_test("sanitizers make system calls of their own");
-	gt_unwind_start();
 	status = run_without_system_calls(ask_the_kernel);
 	if (status == -1)
 		cr_skip_test("no seccomp filters here");
@@ -179,11 +177,7 @@ Test(unwind_guest, descriptors_are_left_alone)
 {
 	static char before[32768], after[32768];
 
-#ifdef __SANITIZE_THREAD__
-	cr_skip_test("libunwind cannot be set up aside");
-#endif
 	list_descriptors(before, sizeof(before));
-	gt_unwind_start();
 	self = new_unwind_thread();
 	take_shapes(WARM);
 	list_descriptors(after, sizeof(after));
@@ -223,7 +217,6 @@ Test(unwind_guest, descriptors_that_the_program_reused_are_left_alone)
 	pid_t child;
 	int status;
 
-	gt_unwind_start();
 	self = new_unwind_thread();
 	child = fork();
 	if (child == 0) {
@@ -239,7 +232,6 @@ Test(unwind_guest, descriptors_that_the_program_reused_are_left_alone)
 
 Test(unwind_guest, errno_is_kept)
 {
-	gt_unwind_start();
 	errno = 4711;
 	self = new_unwind_thread();
 	cr_assert_eq(errno, 4711);
@@ -252,7 +244,6 @@ Test(unwind_guest, errno_is_kept)
 
 Test(unwind_guest, what_was_delivered_is_remembered_until_modules_go)
 {
-	gt_unwind_start();
 	self = new_unwind_thread();
 	take(NULL);
 	cr_assert_not(gt_unwind_is_delivered(self, 4711));

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Unusual stacks: destroyed, through code without tables, without libunwind.
+ * Unusual stacks: destroyed, through code without tables.
  */
 #include "collectors/unwind/unwind.h"
 
@@ -108,16 +108,8 @@ Test(unwind_odd, a_destroyed_stack_harms_nobody)
 {
 	pthread_t thread;
 
-	gt_unwind_start();
 	pthread_create(&thread, NULL, destroy_stacks, (void *)(uint64_t)31);
 	pthread_join(thread, NULL);
-	cr_assert_gt(gt_unwind_get_counts().broken, 1000);
-}
-
-/* Also when the walk must guess at every frame, because there is no libunwind. */
-Test(unwind_odd, a_destroyed_stack_harms_nobody_with_frame_pointers)
-{
-	destroy_stacks((void *)(uint64_t)32);
 	cr_assert_gt(gt_unwind_get_counts().broken, 1000);
 }
 
@@ -126,7 +118,6 @@ Test(unwind_odd, a_destroyed_stack_harms_nobody_without_bounds)
 {
 	uint64_t random = 33;
 
-	gt_unwind_start();
 	self = new_unwind_thread();
 	self->stack_low = self->stack_high = 0;
 	for (int i = 0; i < 2000; i++)
@@ -157,7 +148,6 @@ Test(unwind_odd, a_child_that_a_thread_forked_knows_its_stack)
 	int status = -1;
 	pthread_t thread;
 
-	gt_unwind_start();
 	fork_here(&status);
 	cr_assert_eq(status, 0);
 	pthread_create(&thread, NULL, fork_here, &status);
@@ -219,7 +209,6 @@ Test(unwind_odd, jit_code_with_frame_pointers_is_walked_through)
 	jit_fn *outer = make_code(with_frame, sizeof(with_frame));
 	uint32_t plain;
 
-	gt_unwind_start();
 	self = new_unwind_thread();
 	take();
 	plain = taken.count;
@@ -234,35 +223,12 @@ Test(unwind_odd, jit_code_with_frame_pointers_is_walked_through)
 
 Test(unwind_odd, jit_code_without_frame_pointers_is_shown_at_least)
 {
-	gt_unwind_start();
 	self = new_unwind_thread();
 	inner = make_code(without_frame, sizeof(without_frame));
 	call_inner();
 	cr_assert(is_taken((uint64_t)inner, sizeof(without_frame)));
 }
 #endif
-
-static struct comparison comparison;
-
-static void visit(void *context)
-{
-	compare_here(context);
-}
-
-/* All code of this program that has frame pointers must be in the stack, down to the first frame of
- * the C library, which has none. */
-Test(unwind_odd, frame_pointers_serve_without_libunwind)
-{
-	struct shapes run = {.random = 34, .visit = visit, .context = &comparison, .visits = 100};
-
-	comparison.thread = new_unwind_thread(); /* and no gt_unwind_start */
-	shapes_frame_pointer(&run, 6);
-	cr_assert_eq(comparison.stacks, 100);
-	cr_assert_gt(comparison.frames, 300);
-	cr_assert_eq(gt_unwind_get_counts().guessed, gt_unwind_get_counts().rules -
-							     gt_unwind_get_counts().refused -
-							     gt_unwind_get_counts().jit);
-}
 
 Test(unwind_odd, memory_is_read_only_where_it_is)
 {

@@ -40,13 +40,11 @@ static void compare_shapes(shapes_fn *shapes, uint64_t seed)
 
 Test(unwind, every_shape_without_optimisation)
 {
-	cr_assert_str_eq(gt_unwind_start(), "libunwind rules");
 	compare_shapes(shapes_o0, 11);
 }
 
 Test(unwind, every_shape_without_frame_pointers)
 {
-	cr_assert_str_eq(gt_unwind_start(), "libunwind rules");
 	compare_shapes(shapes_o2, 12);
 }
 
@@ -54,13 +52,11 @@ Test(unwind, every_shape_with_wide_vectors)
 {
 	if (!__builtin_cpu_supports("avx2"))
 		cr_skip_test("this processor has no AVX2");
-	cr_assert_str_eq(gt_unwind_start(), "libunwind rules");
 	compare_shapes(shapes_o3_wide, 13);
 }
 
 Test(unwind, every_shape_with_frame_pointers)
 {
-	cr_assert_str_eq(gt_unwind_start(), "libunwind rules");
 	compare_shapes(shapes_frame_pointer, 14);
 }
 
@@ -74,7 +70,6 @@ Test(unwind, threads_share_what_they_learn)
 {
 	pthread_t threads[4];
 
-	cr_assert_str_eq(gt_unwind_start(), "libunwind rules");
 	compare_shapes(shapes_o0, 99); /* libunwind's own start is not free of races */
 	for (uint64_t i = 0; i < 4; i++)
 		pthread_create(&threads[i], NULL, compare_in_thread, (void *)(100 + i));
@@ -100,7 +95,6 @@ Test(unwind, deep_recursion_is_cut_at_the_depth)
 {
 	struct comparison comparison = {0};
 
-	gt_unwind_start();
 	comparison.thread = new_unwind_thread();
 	for (int depth = 200; depth < 600; depth += 7)
 		recurse(depth, &comparison);
@@ -144,7 +138,6 @@ static void compare_in_handler(int flags)
 {
 	struct shapes run = {.random = 15, .visit = raise_it, .visits = 50};
 
-	gt_unwind_start();
 	handled.comparison.thread = new_unwind_thread();
 	handle(SIGUSR1, on_signal, flags);
 	shapes_o2(&run, 12);
@@ -204,7 +197,6 @@ static void compare_each_instruction(shapes_fn *shapes, uint64_t seed)
 	struct sigaction action = {.sa_sigaction = on_step, .sa_flags = SA_SIGINFO};
 	struct shapes run = {.random = seed, .visit = nothing, .visits = 60};
 
-	gt_unwind_start();
 	handled.comparison.thread = new_unwind_thread();
 	handled.max_steps = 6000;
 	sigaction(SIGTRAP, &action, NULL);
@@ -253,7 +245,6 @@ void *plugin_context(void)
 
 Test(unwind, inside_a_library_constructor)
 {
-	gt_unwind_start();
 	constructed.thread = new_unwind_thread();
 	asks_plugin = true;
 	cr_assert_not_null(dlopen(getenv("GT_TEST_UNWIND_PLUGIN_1"), RTLD_NOW | RTLD_LOCAL));
@@ -272,7 +263,6 @@ Test(unwind, after_a_library_was_replaced)
 {
 	int (*call)(int (*)(int), int);
 
-	gt_unwind_start();
 	constructed.thread = new_unwind_thread();
 	for (int i = 0; i < 20; i++) {
 		void *plugin = dlopen(
@@ -324,7 +314,6 @@ Test(unwind, in_a_coroutine)
 	char *memory =
 		mmap(NULL, size + 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 
-	gt_unwind_start();
 	comparison.thread = new_unwind_thread();
 	inside = &comparison;
 	mprotect(memory + size, 4096, PROT_NONE);
@@ -377,7 +366,6 @@ Test(unwind, in_a_coroutine_near_the_main_stack)
 
 	if (!memory)
 		cr_skip_test("no room below the main stack");
-	gt_unwind_start();
 	comparison.thread = new_unwind_thread();
 	inside = &comparison;
 	compare_in_rootless_coroutine(memory + size, size);
@@ -414,7 +402,6 @@ Test(unwind, the_key_is_of_the_addresses)
 	struct capture captures[3];
 	pthread_t thread;
 
-	gt_unwind_start();
 	for (int i = 0; i < 3; i++) {
 		pthread_create(&thread, NULL, capture_in_thread, &captures[i]);
 		pthread_join(thread, NULL);
@@ -435,7 +422,6 @@ Test(unwind, max_cuts_the_outer_frames)
 	uint64_t key[4], whole[GT_UNWIND_DEPTH];
 	uint32_t count = 0, n;
 
-	gt_unwind_start();
 	thread = new_unwind_thread();
 	for (volatile int i = 0; i < 4; i++) { /* one call, not four */
 		static const uint32_t max[4] = {GT_UNWIND_DEPTH, 2, 2, GT_UNWIND_DEPTH};
