@@ -14,7 +14,7 @@
 #define DESCRIPTORS_PATIENCE_MS 10000
 
 /* Those that a program meets; the tracer's own one has a high number. */
-#define DESCRIPTORS_LISTED 64
+#define DESCRIPTORS_LISTED      64
 
 static char descriptors_at_first[8192];
 

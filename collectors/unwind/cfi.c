@@ -410,17 +410,17 @@ struct eh_frame_hdr {
 	uint32_t first; /* of the table */
 };
 
-struct pair {
+struct hdr_pair {
 	int32_t function, entry;
 };
 
-static bool read_pair(const struct gt_unwind_module *module, uint64_t n, struct pair *ret_pair)
+static bool read_pair(const struct gt_unwind_module *module, uint64_t n, struct hdr_pair *ret_pair)
 {
 	uint64_t word;
 
 	if (!gt_unwind_module_read(module,
 				   module->eh_frame_hdr + offsetof(struct eh_frame_hdr, first) +
-					   n * sizeof(struct pair),
+					   n * sizeof(struct hdr_pair),
 				   &word))
 		return false;
 	memcpy(ret_pair, &word, sizeof(word));
@@ -432,7 +432,7 @@ static bool find_entry(const struct gt_unwind_module *module, uint64_t ip, uint6
 {
 	uint64_t words[2], low = 0, high;
 	struct eh_frame_hdr hdr;
-	struct pair pair;
+	struct hdr_pair pair;
 
 	if (!gt_unwind_module_read(module, module->eh_frame_hdr, &words[0]) ||
 	    !gt_unwind_module_read(module, module->eh_frame_hdr + 8, &words[1]))

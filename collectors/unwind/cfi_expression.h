@@ -14,6 +14,7 @@
 
 #define GT_CFI_READS 4
 
+/* An expression. */
 struct gt_cfi_block {
 	const uint8_t *bytes; /* the module's, or the caller's copy */
 	uint64_t size;

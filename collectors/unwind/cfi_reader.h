@@ -10,12 +10,14 @@
 #include <stdint.h>
 #include <string.h>
 
+/* What is left to be read. */
 struct gt_cfi_reader {
 	const uint8_t *at, *end;
 	uint64_t address; /* in the module, of @at */
 	bool is_broken;
 };
 
+/* Whether there is a next byte. */
 static inline bool gt_cfi_has(const struct gt_cfi_reader *reader)
 {
 	return !reader->is_broken && reader->at < reader->end;
@@ -46,6 +48,7 @@ static inline uint64_t gt_cfi_unsigned(struct gt_cfi_reader *reader, size_t size
 	return value;
 }
 
+/* The same in two's complement. */
 static inline int64_t gt_cfi_signed(struct gt_cfi_reader *reader, size_t size)
 {
 	unsigned int unused = 64 - 8 * (unsigned int)size;
@@ -68,6 +71,7 @@ static inline uint64_t gt_cfi_leb(struct gt_cfi_reader *reader, uint64_t *ret_si
 	return value;
 }
 
+/* LEB128 without a sign. */
 static inline uint64_t gt_cfi_uleb(struct gt_cfi_reader *reader)
 {
 	uint64_t sign;
@@ -75,6 +79,7 @@ static inline uint64_t gt_cfi_uleb(struct gt_cfi_reader *reader)
 	return gt_cfi_leb(reader, &sign);
 }
 
+/* LEB128 with a sign. */
 static inline int64_t gt_cfi_sleb(struct gt_cfi_reader *reader)
 {
 	uint64_t sign, value = gt_cfi_leb(reader, &sign);
