@@ -30,6 +30,20 @@ static void say(struct gt_json *out, const char *format, ...)
 	gt_json_raw(out, text, length);
 }
 
+/* How many frames from @first on are addresses in one module that has no names for them. */
+static uint32_t count_nameless(const struct gt_stack *stack, uint32_t first)
+{
+	const struct gt_string *module = stack->frames[first]->module;
+	uint32_t count = 0;
+
+	while (module && first + count < stack->count &&
+	       stack->frames[first + count]->module == module &&
+	       !stack->frames[first + count]->function)
+		count++;
+	return count;
+}
+
+/* Many addresses in the driver tell no more than one. */
 static void put_stack(struct gt_json *out, const char *title, const struct gt_stack *stack)
 {
 	char frame[512];
@@ -38,8 +52,15 @@ static void put_stack(struct gt_json *out, const char *title, const struct gt_st
 		return;
 	say(out, "      %s\n", title);
 	for (uint32_t i = 0; i < stack->count; i++) {
+		uint32_t nameless = count_nameless(stack, i);
+
 		gt_hang_frame_text(stack->frames[i], frame, sizeof(frame));
-		say(out, "        %s\n", frame);
+		if (nameless < 3) {
+			say(out, "        %s\n", frame);
+			continue;
+		}
+		say(out, "        %s, and %u more addresses in it\n", frame, nameless - 1);
+		i += nameless - 1;
 	}
 }
 
@@ -171,12 +192,55 @@ static void put_where(const struct gt_hang_thread *thread, struct gt_json *out)
 		say(out, "    runs\n");
 }
 
+/* Threads of a pool that wait: not those that have called CUDA, whose times differ. */
+static bool are_alike(const struct gt_hang_thread *a, const struct gt_hang_thread *b)
+{
+	return !a->call && !b->call && !a->last_call && !b->last_call && a->stack &&
+	       a->stack == b->stack && a->name == b->name && a->where == b->where &&
+	       a->system_call == b->system_call &&
+	       (!a->argument_is_descriptor || a->argument == b->argument);
+}
+
+/* "thread 7 (a)", or "12 threads with this stack (a): 7 to 17, 21"; *done: those that are in it. */
+static void put_who(const struct gt_hang_report *report, uint32_t first, bool *done,
+		    struct gt_json *out)
+{
+	const struct gt_hang_thread *thread = &report->threads[first];
+	uint32_t tids[GT_HANG_THREADS], count = 0;
+
+	for (uint32_t i = first; i < report->thread_count; i++) {
+		if (i != first && (done[i] || !are_alike(thread, &report->threads[i])))
+			continue;
+		done[i] = true;
+		tids[count++] = report->threads[i].tid;
+	}
+	if (count == 1) {
+		say(out, "\nthread %u (%s)\n", thread->tid, thread->name->text);
+		return;
+	}
+	say(out, "\n%u threads with this stack (%s):", count, thread->name->text);
+	for (uint32_t i = 0, last; i < count; i = last + 1) {
+		for (last = i; last + 1 < count && tids[last + 1] == tids[last] + 1;)
+			last++;
+		if (last < i + 2)
+			last = i;
+		say(out, "%s %u", i ? "," : "", tids[i]);
+		if (last > i)
+			say(out, " to %u", tids[last]);
+	}
+	say(out, "\n");
+}
+
 static void put_threads(const struct gt_hang_report *report, struct gt_json *out)
 {
+	bool done[GT_HANG_THREADS] = {false};
+
 	for (uint32_t i = 0; i < report->thread_count; i++) {
 		const struct gt_hang_thread *thread = &report->threads[i];
 
-		say(out, "\nthread %u (%s)\n", thread->tid, thread->name->text);
+		if (done[i])
+			continue;
+		put_who(report, i, done, out);
 		put_where(thread, out);
 		put_stack(out, "at the entry of the call:", thread->call_stack);
 		put_stack(out, "now:", thread->stack);

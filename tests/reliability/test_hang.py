@@ -392,6 +392,10 @@ class Command(unittest.TestCase):
         idle = [row for row in found["threads"] if any(frame.startswith("idle (") for frame in row.get("stack", ()))]
         self.assertEqual(len(idle), 100)
         self.assertNotIn("threads_more", found)
+        text = self.tell("hang", str(running.pid))[1]
+        alike, = re.findall(r"^(\d+) threads with this stack \(.*\): [\d, to]+\n.*\n(?:    waits .*\n)?      now:\n(?:        .*\n)*?"
+                            r"        idle \(", text, re.M)
+        self.assertGreaterEqual(int(alike), 90)  # one may have been looked at on its way
         self.assertGreater(len(json.dumps(found)), 1 << 16)
         self.end(running, "many")
 
