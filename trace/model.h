@@ -188,7 +188,7 @@ struct gt_model_block {
 	int64_t ts; /* when it was there, or gone: the end of the call, or its beginning */
 	uint32_t name, thread;
 	uint32_t stack; /* index in stacks, GT_NONE */
-	bool failed;
+	int32_t failed; /* its result, 0: it did what it should */
 	struct gt_block block;
 };
 

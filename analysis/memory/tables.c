@@ -3,12 +3,15 @@
  * The tables of `gputrace memory`, see memory.h. Pure over constant models; one thread per table.
  */
 #include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "analysis/key.h"
 #include "analysis/memory/memory.h"
 #include "analysis/memory/place.h"
+#include "core/schema/cuda_api.h"
 #include "core/schema/event_names.h"
 
 #define TEXT 4096
@@ -53,6 +56,7 @@ static const struct gt_column failed_columns[] = {
 	{"bytes", "Asked For (B)", "asked for", GT_COLUMN_COUNT},
 	{"use", "In Use (B)", "in use", GT_COLUMN_COUNT},
 	{"call", "Call", "call", GT_COLUMN_TEXT},
+	{"result", "Result", "result", GT_COLUMN_TEXT},
 	{"place", "By", "by", GT_COLUMN_CODE},
 };
 
@@ -297,6 +301,16 @@ static const struct gt_memory_use *use_of(const struct gt_memory *memory,
 	return NULL;
 }
 
+/* Not all that fail lack memory: PyTorch tries for a kind of handle that is not permitted. */
+static bool put_result(struct gt_table *t, int32_t result)
+{
+	const char *words = gt_cuda_result_words(result);
+	char text[32];
+
+	snprintf(text, sizeof(text), "%" PRId32, result);
+	return gt_table_text(t, words ? words : text);
+}
+
 static bool put_failure(struct gt_table *t, const struct gt_memory_use *use,
 			const struct gt_model_block *call)
 {
@@ -308,7 +322,8 @@ static bool put_failure(struct gt_table *t, const struct gt_memory_use *use,
 	return gt_table_text(t, label) && gt_table_number(t, time_of(use, call->ts)) &&
 	       put_bytes(t, (double)call->block.bytes) &&
 	       put_bytes(t, (double)gt_memory_in_use(use, until - 1)) &&
-	       gt_table_text(t, gt_model_name(use->model, call->name)) && gt_table_text(t, text);
+	       gt_table_text(t, gt_model_name(use->model, call->name)) &&
+	       put_result(t, call->failed) && gt_table_text(t, text);
 }
 
 int gt_memory_failed(const struct gt_memory *memory, const struct gt_job *job, struct gt_table *t)

@@ -57,6 +57,24 @@ const struct gt_cuda_api *gt_cuda_api_find(enum gt_api_domain domain, uint32_t c
 	return row->flags & GT_CUDA_KNOWN ? row : NULL;
 }
 
+/* cudaError_t of driver_types.h and CUresult of cuda.h: these have the same numbers and meanings.
+ */
+static const struct {
+	int32_t result;
+	char words[20];
+} results[] = {
+	{1, "invalid value"},     {2, "out of memory"},   {101, "invalid device"},
+	{201, "invalid context"}, {800, "not permitted"}, {801, "not supported"},
+};
+
+const char *gt_cuda_result_words(int32_t result)
+{
+	for (size_t i = 0; i < sizeof(results) / sizeof(results[0]); i++)
+		if (results[i].result == result)
+			return results[i].words;
+	return NULL;
+}
+
 const char *gt_cuda_api_symbol(const struct gt_cuda_api *api)
 {
 	return (const char *)&names + api->name;

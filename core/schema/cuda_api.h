@@ -37,6 +37,10 @@ enum gt_cuda_class {
 	GT_CUDA_CLASS_COUNT_
 };
 
+/* What a result says that an allocation may have ("out of memory"), the same of the runtime and the
+ * driver. NULL: another one. */
+const char *gt_cuda_result_words(int32_t result);
+
 /* Properties of a call; see cuda_api.def. */
 enum gt_cuda_flags {
 	GT_CUDA_DEFAULT = 1 << 0,       /* in the default whitelist */

@@ -13,6 +13,7 @@
 #include "core/guest/text.h"
 #include "core/hash.h"
 #include "core/intern.h"
+#include "core/schema/cuda_api.h"
 #include "core/schema/event_names.h"
 #include "core/stack.h"
 #include "core/thread.h"
@@ -359,6 +360,7 @@ static void tell_failure(struct gt_holdings *h, const struct gt_holding_change *
 	bool is_host = block->kind == GT_BLOCK_PINNED || block->device >= GT_HOLDINGS_DEVICES;
 	char text[600], where[24] = "host";
 	uint64_t in_use = is_host ? h->in_use[0][GT_BLOCK_PINNED] : total_of(h, block->device);
+	const char *cause = gt_cuda_result_words(change->result);
 	size_t n;
 
 	if (!is_host)
@@ -371,7 +373,7 @@ static void tell_failure(struct gt_holdings *h, const struct gt_holding_change *
 	h->has_told = true;
 	event.note = (struct gt_note_event){.name = "allocation failed",
 					    .what = gt_intern_cstr(h->strings, text)->text,
-					    .cause = "result of the call",
+					    .cause = cause ? cause : "result of the call",
 					    .count = block->bytes,
 					    .of_what = "bytes"};
 	gt_outlet_event(h->outlet, &event);

@@ -95,7 +95,7 @@ class Memory(unittest.TestCase):
         self.assertEqual(bad[0][2]["memory bytes"], 1 << 50)
         self.assertNotIn("memory address", bad[0][2])
         note, = (e for e in trace.events if e.get("name") == "allocation failed")
-        self.assertEqual(note["args"]["bytes"], 1 << 50)
+        self.assertEqual((note["args"]["bytes"], note["args"]["cause"]), (1 << 50, "out of memory"))
         self.assertEqual(note["args"]["stack"], bad[0][2]["stack"])
         return note["args"]["what"]
 

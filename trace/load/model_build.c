@@ -426,8 +426,9 @@ int gt_build_mangled(struct gt_model *model, uint32_t name, uint32_t mangled)
 /* ---- memory ---- */
 
 int gt_build_block(struct gt_model *model, const struct gt_call *call, const struct gt_block *block,
-		   bool failed)
+		   int64_t result)
 {
+	int32_t failed = result == (int32_t)result ? (int32_t)result : -1;
 	bool goes = block->op == GT_BLOCK_RELEASE || block->op == GT_BLOCK_UNMAP ||
 		    block->op == GT_BLOCK_RESET;
 	int64_t end;
@@ -465,7 +466,7 @@ int gt_build_block_of(struct gt_builder *b, const struct gt_trace_event *record,
 	block = gt_block_args(&record->args);
 	if (gt_span_member(&record->args, "result", &result))
 		gt_span_int(&result, &code);
-	return gt_build_block(b->model, call, &block, code != 0);
+	return gt_build_block(b->model, call, &block, code);
 }
 
 int gt_build_memory_event(struct gt_model *model, const struct gt_event *event, int64_t ts,

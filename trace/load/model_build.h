@@ -58,9 +58,10 @@ struct gt_builder {
 /* Takes in an event of a JSON trace. 0 or -ENOMEM. */
 int gt_build_record(struct gt_builder *b, const struct gt_trace_event *record);
 
-/* Takes in what @call did with memory: nothing, or a @block. 0 or -ENOMEM. */
+/* Takes in what @call did with memory: nothing, or a @block. @result: of the call, 0 is success. 0
+ * or -ENOMEM. */
 int gt_build_block(struct gt_model *model, const struct gt_call *call, const struct gt_block *block,
-		   bool failed);
+		   int64_t result);
 
 /* Takes in a counter of memory in use, at @ts, of process @pid; others are none of it. */
 int gt_build_memory_event(struct gt_model *model, const struct gt_event *event, int64_t ts,

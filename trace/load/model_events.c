@@ -344,7 +344,7 @@ static int take_call(struct model_events *e, const struct gt_event *event,
 	gt_build_extent(e->model, call.start, call.dur);
 	if (!gt_vec_push(&e->model->calls, call))
 		return -ENOMEM;
-	return gt_build_block(e->model, &call, &event->api.block, event->api.result != 0);
+	return gt_build_block(e->model, &call, &event->api.block, event->api.result);
 }
 
 static int take_tensor(struct model_events *e, const struct gt_event *event,
