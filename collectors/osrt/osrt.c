@@ -73,9 +73,11 @@ static void copy_stack(struct gt_sample_slot *sample, const struct osrt_frame *f
 	if (!gt_thread_is_known(self) || !gt_call_view(self, &view))
 		view = (struct gt_call_view){0};
 	gt_sample_copy_stack(sample, view.stack_low, view.stack_high);
-	if (view.python)
-		sample->python_count = gt_python_peek(view.python, &sample->window, GT_PYTHON_DEPTH,
-						      sample->python);
+	if (!view.python)
+		return;
+	sample->python_count =
+		gt_python_peek(view.python, &sample->window, GT_PYTHON_DEPTH, sample->python);
+	gt_python_peek_identify(sample->python, sample->python_count);
 }
 
 /* By which the drain thread knows the descriptor again. */

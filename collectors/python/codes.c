@@ -380,6 +380,19 @@ static inline bool is_table(const struct gt_python_code *code, uint64_t data)
 		       (const void *)(data + size - TABLE_HASHED), TABLE_HASHED);
 }
 
+/* Whether the fields of a code object, at @head, are those of the original of @code. */
+static inline bool has_fields(const struct gt_python_runtime *runtime, uint64_t head,
+			      const struct gt_python_code *code)
+{
+	const struct gt_python_layout *layout = &runtime->layout;
+
+	return gt_python_word(head, layout->object_type) == runtime->code_type &&
+	       gt_python_word(head, layout->code_table) == code->table_object &&
+	       gt_python_word(head, layout->code_name) == code->name_object &&
+	       gt_python_word(head, layout->code_filename) == code->filename_object &&
+	       gt_python_int(head, layout->code_first_line) == code->first_line;
+}
+
 /* Whether @object, at the address of the original of @code, is that original and not one that came
  * after it: compares what make_identity hashes. */
 static inline bool is_original(const struct gt_python_runtime *runtime, uint64_t object,
@@ -387,20 +400,19 @@ static inline bool is_original(const struct gt_python_runtime *runtime, uint64_t
 {
 	const struct gt_python_layout *layout = &runtime->layout;
 
-	return code->object == object && code->table &&
-	       gt_python_word(object, layout->object_type) == runtime->code_type &&
-	       gt_python_word(object, layout->code_table) == code->table_object &&
-	       gt_python_word(object, layout->code_name) == code->name_object &&
-	       gt_python_word(object, layout->code_filename) == code->filename_object &&
-	       gt_python_int(object, layout->code_first_line) == code->first_line &&
+	return code->object == object && code->table && has_fields(runtime, object, code) &&
 	       gt_python_word(code->table_object, layout->bytes_size) == code->table_size &&
 	       is_table(code, code->table_object + layout->bytes_data);
 }
 
+static const struct gt_python_code *_Atomic *recent_of(uint64_t object)
+{
+	return &codes.recent[(object >> 4 ^ object >> 17) % RECENT];
+}
+
 uint32_t gt_python_codes_number(const struct gt_python_runtime *runtime, uint64_t object)
 {
-	const struct gt_python_code *_Atomic *recent =
-		&codes.recent[(object >> 4 ^ object >> 17) % RECENT];
+	const struct gt_python_code *_Atomic *recent = recent_of(object);
 	/* pairs with the release below: the copy is whole */
 	const struct gt_python_code *code = atomic_load_explicit(recent, memory_order_acquire);
 	uint32_t number;
@@ -416,6 +428,21 @@ uint32_t gt_python_codes_number(const struct gt_python_runtime *runtime, uint64_
 uint32_t gt_python_codes_number_elsewhere(const struct gt_python_runtime *runtime, uint64_t object)
 {
 	return find_number(runtime, object, identify_copy(runtime, object));
+}
+
+uint32_t gt_python_codes_number_of_copy(const struct gt_python_runtime *runtime, uint64_t object,
+					const void *head)
+{
+	const struct gt_python_code *_Atomic *recent = recent_of(object);
+	const struct gt_python_code *code = atomic_load_explicit(recent, memory_order_acquire);
+	uint32_t number;
+
+	if (code && code->object == object && has_fields(runtime, (uint64_t)head, code))
+		return code->number;
+	number = gt_python_codes_number_elsewhere(runtime, object);
+	if (number)
+		atomic_store_explicit(recent, gt_python_codes_at(number), memory_order_release);
+	return number;
 }
 
 const struct gt_python_code *gt_python_codes_at(uint32_t number)

@@ -54,6 +54,11 @@ uint32_t gt_python_codes_number(const struct gt_python_runtime *runtime, uint64_
  * time. */
 uint32_t gt_python_codes_number_elsewhere(const struct gt_python_runtime *runtime, uint64_t object);
 
+/* The same; @head: a copy of its fields. The calling thread runs it: system calls at first sight.
+ */
+uint32_t gt_python_codes_number_of_copy(const struct gt_python_runtime *runtime, uint64_t object,
+					const void *head);
+
 /* The code object of a number from gt_python_codes_number. NULL: none. Any thread. */
 const struct gt_python_code *gt_python_codes_at(uint32_t number);
 

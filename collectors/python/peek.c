@@ -10,7 +10,7 @@
 #include "collectors/python/codes.h"
 #include "collectors/python/runtime.h"
 
-#define FRAME_BYTES 512u
+#define FRAME_BYTES 512u /* also of a code object's fields */
 
 static bool read_part(struct gt_python_window *window, uint64_t address, uint8_t *to, size_t size)
 {
@@ -113,6 +113,25 @@ uint32_t gt_python_peek(const struct gt_python_thread *thread, struct gt_python_
 	if (!runtime || !find_frame(&runtime->layout, window, thread, &frame))
 		return 0;
 	return gt_python_peek_chain(&runtime->layout, frame, window, max, ret_frames);
+}
+
+void gt_python_peek_identify(struct gt_python_raw *frames, uint32_t count)
+{
+	const struct gt_python_runtime *runtime = gt_python_proven();
+	_Alignas(uint64_t) uint8_t head[FRAME_BYTES];
+
+	if (!runtime || runtime->layout.code_size > sizeof(head))
+		return;
+	for (uint32_t i = 0; i < count; i++) {
+		uint32_t number;
+
+		if (!frames[i].code ||
+		    !gt_python_read_copy(frames[i].code, head, runtime->layout.code_size))
+			continue;
+		number = gt_python_codes_number_of_copy(runtime, frames[i].code, head);
+		frames[i].word |= gt_python_pack(number, false, 0);
+		frames[i].code = 0;
+	}
 }
 
 uint64_t gt_python_peek_pack(const struct gt_python_raw *raw)

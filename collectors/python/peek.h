@@ -18,8 +18,8 @@ struct gt_python_layout;
 
 /* A frame as it was found; its code object is identified later. */
 struct gt_python_raw {
-	uint64_t code; /* address; 0: an evaluation loop without a frame */
-	uint64_t word; /* gt_python_pack() with code 0 */
+	uint64_t code; /* address; 0: an evaluation loop without a frame, or identified */
+	uint64_t word; /* gt_python_pack() with code 0, or with the code's number */
 };
 
 /* The page that was read last. */
@@ -37,6 +37,10 @@ bool gt_python_peek_bytes(struct gt_python_window *window, uint64_t address, voi
  * Returns their number, 0: none, or malformed. Async-signal-safe; errno is kept. */
 uint32_t gt_python_peek(const struct gt_python_thread *thread, struct gt_python_window *window,
 			uint32_t max, struct gt_python_raw *ret_frames);
+
+/* Identifies the code objects of frames that the calling thread runs: that of a module which is
+ * imported is gone soon after. A system call each. Async-signal-safe. */
+void gt_python_peek_identify(struct gt_python_raw *frames, uint32_t count);
 
 /* The chain of frames from @frame on; window->page must be 0. For tests on prepared memory. */
 uint32_t gt_python_peek_chain(const struct gt_python_layout *layout, uint64_t frame,

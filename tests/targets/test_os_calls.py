@@ -166,6 +166,16 @@ class OsCalls(unittest.TestCase):
         self.assertEqual(len(waits), 3)
         self.assertGreaterEqual(found[0], 0.9 * sum(trace.duration(e) for e in waits))
 
+    def test_code_that_is_gone(self):
+        """What a module does when it is imported: its code is freed before the tracer's thread comes to the call."""
+        program = os.path.join(SOURCE, "tests", "targets", "os_calls_modules.py")
+        trace = self.trace("8", program=(sys.executable, program))
+        stacks = {e["args"]["stack"]: e["args"]["frames"] for e in trace.slices if "frames" in e.get("args", {})}
+        frames = [frame for e in self.calls(trace) if "stack" in e["args"] for frame in stacks[e["args"]["stack"]]]
+        self.assertEqual([frame for frame in frames if " (/modules/" in frame],
+                         [f"<module> (/modules/gone{number}.py:{number + 2})" for number in range(8)])
+        self.assertEqual(trace.ledger["python_frames_unnamed"], 0)
+
     def test_formats(self):
         """What a .pftrace tells is the same after a conversion."""
         self.run_program("waits", self.folder + "/shard-7", options=["--osrt=5ms", "--format=perfetto"])
