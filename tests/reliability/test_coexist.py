@@ -379,6 +379,11 @@ class Share(Case):
         self.check_last_session(run)
         self.assertEqual(run.said, [])
 
+    def test_two_subscriptions(self):
+        """Beside ours one more is accepted; the next is refused, as by CUPTI."""
+        run = self.share("work=50 init init work=50")
+        self.assertEqual((run.kineto["subscribe"], run.kineto_alone["subscribe"]), (39, 39))
+
     def test_whole_graphs_by_default(self):
         """A tool that is served would get no kernels of graphs, so it is refused as with --coexist=own."""
         run = self.go("linked", "work=100 init start work=200 stop work=100", options=("GPUTRACE_GRAPHS=whole",))
