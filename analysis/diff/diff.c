@@ -43,7 +43,7 @@ static const char *const verdicts[] = {"same", "slower", "faster", "new", "gone"
 static const struct gt_column overview_columns[] = DIFF_COLUMNS("Measure", NULL, GT_COLUMN_TEXT);
 static const struct gt_column rank_columns[] = DIFF_COLUMNS("Rank", NULL, GT_COLUMN_TEXT);
 static const struct gt_column kernel_columns[] = DIFF_COLUMNS("Operation", NULL, GT_COLUMN_CODE);
-static const struct gt_column line_columns[] = DIFF_COLUMNS("Line", "Frame", GT_COLUMN_TEXT);
+static const struct gt_column line_columns[] = DIFF_COLUMNS("Line", "Frame", GT_COLUMN_CODE);
 static const struct gt_column op_columns[] = DIFF_COLUMNS("Operator", NULL, GT_COLUMN_TEXT);
 static const struct gt_column call_columns[] = DIFF_COLUMNS("Call", NULL, GT_COLUMN_TEXT);
 
