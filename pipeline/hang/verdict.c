@@ -54,6 +54,35 @@ static void add(char *text, const char *more)
 	gt_text_format(text + length, GT_HANG_TEXT - length, "%s", more);
 }
 
+/* What pip installs, Python's own files, and code without a file: not the user's. */
+static bool is_of_library(const struct gt_stack_frame *frame)
+{
+	static const char folders[][16] = {"/site-packages/", "/dist-packages/", "/lib/python3"};
+
+	if (frame->kind != GT_FRAME_PYTHON || !frame->file || frame->file->text[0] == '<')
+		return true;
+	for (size_t i = 0; i < sizeof(folders) / sizeof(folders[0]); i++)
+		if (strstr(frame->file->text, folders[i]))
+			return true;
+	return false;
+}
+
+/* "_sleep (__init__.py:231)" says nothing to whom PyTorch is not: the first line that is none of a
+ * library follows. */
+static void add_caller(char *text, const struct gt_stack *stack)
+{
+	char place[256];
+
+	for (uint32_t i = 0; i < stack->count; i++) {
+		if (is_of_library(stack->frames[i]))
+			continue;
+		gt_hang_frame_text(stack->frames[i], place, sizeof(place));
+		add(text, ", called from ");
+		add(text, place);
+		return;
+	}
+}
+
 static void add_place(char *text, const struct gt_stack *stack)
 {
 	const struct gt_stack_frame *frame = stack ? gt_stack_best_frame(stack) : NULL;
@@ -64,6 +93,8 @@ static void add_place(char *text, const struct gt_stack *stack)
 	gt_hang_frame_text(frame, place, sizeof(place));
 	add(text, ", at ");
 	add(text, place);
+	if (frame->kind == GT_FRAME_PYTHON && is_of_library(frame))
+		add_caller(text, stack);
 }
 
 static void add_who(char *text, const struct gt_hang_thread *thread)

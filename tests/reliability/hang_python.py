@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """A Python program that hangs until the file GATE.1 is there or for some seconds, and then goes on.
 
-    hang_python.py kernel|read|busy|other
+    hang_python.py kernel|library|read|busy|other
 
 Prints "line<TAB>NAME<TAB>NUMBER" for each line that is marked #NAME."""
 
@@ -53,6 +53,14 @@ def hang_kernel():
     wait()
 
 
+def hang_library():
+    """The kernel is launched by a line of a package."""
+    package = {"cuda": cuda}
+    exec(compile("def launch(*words):\n    return cuda.cuLaunchKernel(*words)\n", "/opt/site-packages/other/__init__.py", "exec"), package)
+    check(package["launch"](spin, 1, 1, 1, 32, 1, 1, 0, None, arguments, None))  #library
+    wait()
+
+
 def write_later(end):
     while not is_open():
         time.sleep(0.01)
@@ -100,7 +108,7 @@ def hang_other():
 tick, spin, arguments, data = prepare()
 launch(tick)
 wait()
-{"kernel": hang_kernel, "read": hang_read, "busy": hang_busy, "other": hang_other}[sys.argv[1]]()
+{"kernel": hang_kernel, "library": hang_library, "read": hang_read, "busy": hang_busy, "other": hang_other}[sys.argv[1]]()
 launch(tick)
 wait()
 with open(__file__, encoding="utf-8") as source:

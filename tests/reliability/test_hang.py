@@ -284,11 +284,11 @@ class Hang(unittest.TestCase):
     @unittest.skipIf(harness.preloading.RUNTIMES, "the simulated device does not fit an interpreter without a sanitizer")
     def test_python(self):
         """The Python lines: where the kernel was launched, who waits for it, where the host reads or computes."""
-        ways = {"kernel": ("gpu", "launch"), "read": ("host", "read"), "busy": ("host", None), "other": ("host", None)}
+        ways = {"kernel": ("gpu", "launch"), "library": ("gpu", "library"), "read": ("host", "read"), "busy": ("host", None), "other": ("host", None)}
         for way, (cause, line) in ways.items():
             with self.subTest(way=way):
                 self.setUp()
-                self.go(way, "GPUTRACE_WATCHDOG_IDLE=1", gated=way != "kernel", program=PYTHON)
+                self.go(way, "GPUTRACE_WATCHDOG_IDLE=1", gated=way not in ("kernel", "library"), program=PYTHON)
                 lines = dict(re.findall(r"^line\t(\w+)\t(\d+)$", self.stdout, re.M))
                 found, verdict, text = self.report()
                 self.assertEqual(found, cause)
@@ -297,6 +297,8 @@ class Hang(unittest.TestCase):
                 else:
                     self.assertRegex(verdict, r" is in (compute|hang_busy|is_open|exists) \(" if way == "busy" else r"called from .* \(threading.py:")
                 self.assertIn(f"hang_{way} (hang_python.py:", text)
+                if way == "library":
+                    self.assertIn(f", at launch (__init__.py:2), called from hang_library (hang_python.py:{lines['library']});", verdict)
                 if way == "other":  # has never called CUDA
                     self.assertIn(f"hold (hang_python.py:{lines['hold']})", text)
                     self.assertIn("turn (hang_python.py:", text)
