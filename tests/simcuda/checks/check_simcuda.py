@@ -136,6 +136,12 @@ class Records(unittest.TestCase):
         self.assertEqual({int(node) >> 32 for node in cloned}, {2})
         self.assertEqual(sorted(int(node) & 0xffffffff for node in cloned), [0, 1])
 
+    def test_pool_crash(self):
+        for limit, status in (('0', -11), ('1', 0)):
+            result = run('--fault=pool_crash', env={'CHECK_POOL_LIMIT': limit})
+            self.assertEqual(result.status, status, result.output)
+            self.assertEqual(len(faults(result, 'pool_crash')), int(status != 0))
+
     def test_launch_comes_first(self):
         result = run(kinds='4,5,10')
         starts = {a['correlation']: int(a['start']) for a in of(result, 'api')}

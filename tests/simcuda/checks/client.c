@@ -22,6 +22,7 @@
 	X(cuptiEnableDomain)                                                                       \
 	X(cuptiEnableCallback)                                                                     \
 	X(cuptiActivityRegisterCallbacks)                                                          \
+	X(cuptiActivitySetAttribute)                                                               \
 	X(cuptiActivityEnable)                                                                     \
 	X(cuptiActivityDisable)                                                                    \
 	X(cuptiActivityFlushAll)                                                                   \
@@ -219,10 +220,22 @@ static bool find_cupti(void)
 	return true;
 }
 
+/* How many buffers CUPTI may have on the device. */
+static void limit_pool(void)
+{
+	const char *text = getenv("CHECK_POOL_LIMIT");
+	size_t limit = text ? (size_t)atoi(text) : 0, size = sizeof(limit);
+
+	if (text)
+		cupti.cuptiActivitySetAttribute(CUPTI_ACTIVITY_ATTR_DEVICE_BUFFER_POOL_LIMIT, &size,
+						&limit);
+}
+
 static void enable_kinds(void)
 {
 	char kinds[128], *rest = NULL;
 
+	limit_pool();
 	snprintf(kinds, sizeof(kinds), "%s", getenv("CHECK_KINDS") ? getenv("CHECK_KINDS") : "");
 	for (char *word = strtok_r(kinds, ",", &rest); word; word = strtok_r(NULL, ",", &rest)) {
 		bool off = *word == '-'; /* again, after it was enabled */

@@ -7,6 +7,7 @@
 
 #include <string.h>
 
+#define DEVICE_RECORD       32 /* bytes of a kernel in a buffer on the device */
 #define PER_THREAD_AT_FIRST (SIM_CUPTI_VERSION >= 130000)
 
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
@@ -41,7 +42,7 @@ bool cupti_attribute_per_thread(void)
 	return is_on(&per_thread);
 }
 
-size_t cupti_attribute_device_memory(void)
+size_t cupti_attribute_device_kernels(void)
 {
 	size_t bytes;
 
@@ -49,7 +50,7 @@ size_t cupti_attribute_device_memory(void)
 	bytes = attribute_values[CUPTI_ACTIVITY_ATTR_DEVICE_BUFFER_SIZE] *
 		attribute_values[CUPTI_ACTIVITY_ATTR_DEVICE_BUFFER_POOL_LIMIT];
 	pthread_mutex_unlock(&mutex);
-	return bytes;
+	return bytes / DEVICE_RECORD;
 }
 
 void cupti_attributes_reset(void)

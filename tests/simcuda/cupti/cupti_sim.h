@@ -52,7 +52,7 @@ struct cupti_faults {
 	bool flush_hangs, unused_flush_hangs;
 	bool lock;
 	bool unreadable;
-	bool pool;
+	bool pool, pool_crash;
 	bool lost_with_context;
 	bool memset_kernels;
 	bool first_release;
@@ -129,7 +129,7 @@ void cupti_contents_tell(const uint8_t *copy, size_t used);
 /* attributes.c: what a client asked for. May be called with the mutex of buffers.c. */
 bool cupti_attribute_zeroed(void);
 bool cupti_attribute_per_thread(void);
-size_t cupti_attribute_device_memory(void);
+size_t cupti_attribute_device_kernels(void); /* that the buffers on the device hold */
 void cupti_attributes_reset(void);
 
 /* pending.c: operations whose record waits for their end */

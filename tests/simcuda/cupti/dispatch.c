@@ -5,6 +5,7 @@
  */
 #include "cupti/cupti_sim.h"
 
+#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -95,6 +96,18 @@ static void on_call_exit(struct sim_call *call)
 	cupti_record_api(call);
 }
 
+/* As CUPTI 13.0.1 did, once it could have no more buffers on the device. */
+static void crash_of_pool(const struct sim_op *op)
+{
+	static _Atomic uint64_t kernels;
+
+	if (cupti.faults.pool_crash && op->kind == SIM_OP_KERNEL && op->graph &&
+	    atomic_fetch_add(&kernels, 1) >= cupti_attribute_device_kernels()) {
+		cupti.table->truth("{\"truth\":\"fault\",\"fault\":\"pool_crash\"}\n");
+		raise(SIGSEGV);
+	}
+}
+
 static void on_operation(const struct sim_op *op)
 {
 	bool wanted = false;
@@ -118,8 +131,10 @@ static void on_operation(const struct sim_op *op)
 	/* Whole graphs or their nodes, never both. */
 	if (op->graph && op->kind != SIM_OP_GRAPH && cupti.whole_graphs)
 		wanted = false;
-	if (wanted && !cupti.dead)
-		cupti_pending_add(op);
+	if (!wanted || cupti.dead)
+		return;
+	crash_of_pool(op);
+	cupti_pending_add(op);
 }
 
 static void call_back_graph(const struct sim_resource *what)

@@ -82,6 +82,7 @@ static bool read_bool(const char *name)
 					       {"poison_complete", &f->poison_complete},
 					       {"unreadable", &f->unreadable},
 					       {"pool", &f->pool},
+					       {"pool_crash", &f->pool_crash},
 					       {"lost_with_context", &f->lost_with_context},
 					       {"memset_kernels", &f->memset_kernels},
 					       {"first_release", &f->first_release},

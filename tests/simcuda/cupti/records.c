@@ -9,8 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#define EARLY_NS      20000000000u
-#define DEVICE_RECORD 32 /* bytes of a kernel in a buffer on the device */
+#define EARLY_NS 20000000000u
 
 /* What 13.4 added behind the last member that the toolkit's header has. */
 #if SIM_CUPTI_VERSION >= 130400
@@ -237,7 +236,7 @@ static bool pool_is_used_up(const struct sim_op *op)
 	static _Atomic uint64_t kernels;
 
 	return cupti.faults.pool && op->kind == SIM_OP_KERNEL && op->graph &&
-	       atomic_fetch_add(&kernels, 1) >= cupti_attribute_device_memory() / DEVICE_RECORD;
+	       atomic_fetch_add(&kernels, 1) >= cupti_attribute_device_kernels();
 }
 
 static void spoil_times(struct sim_op *op)
