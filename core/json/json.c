@@ -6,6 +6,7 @@
 #include "core/json/json.h"
 
 #include <errno.h>
+#include <string.h>
 
 #include "core/guest/memory.h"
 #include "core/guest/text.h"
@@ -168,6 +169,21 @@ size_t gt_json_utf8_length(const unsigned char *text, size_t size)
 	return length;
 }
 
+/* Whether eight bytes are characters of ASCII that need no escape. */
+static bool is_plain_word(const unsigned char *bytes)
+{
+	const uint64_t ones = 0x0101010101010101u, tops = ones * 0x80;
+	uint64_t word, quote, backslash;
+
+	memcpy(&word, bytes, sizeof(word));
+	quote = word ^ (ones * '"');
+	backslash = word ^ (ones * '\\');
+	/* of each: the top bit of a byte below 0x20, or of a byte of 0 */
+	return !((word | ((word - ones * 0x20) & ~word) | ((quote - ones) & ~quote) |
+		  ((backslash - ones) & ~backslash)) &
+		 tops);
+}
+
 /* How many bytes from @text on need no escape and are complete characters. */
 static size_t plain_run(const char *text, size_t size)
 {
@@ -175,6 +191,10 @@ static size_t plain_run(const char *text, size_t size)
 	size_t i = 0, length;
 
 	while (i < size) {
+		if (size - i >= sizeof(uint64_t) && is_plain_word(bytes + i)) {
+			i += sizeof(uint64_t);
+			continue;
+		}
 		if (bytes[i] < 0x20 || bytes[i] == '"' || bytes[i] == '\\')
 			break;
 		length = gt_json_utf8_length(bytes + i, size - i);

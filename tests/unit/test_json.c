@@ -5,6 +5,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include <criterion/criterion.h>
 
@@ -109,6 +110,41 @@ Test(json, only_what_must_be_is_escaped)
 	EXPECT("\"a\\u0000b\"", gt_json_string(&json, "a\0b", 3));
 	EXPECT("\"\xc3\xa9 \xe2\x82\xac \xf0\x9f\x98\x80 \xf4\x8f\xbf\xbf\"",
 	       gt_json_cstr(&json, "\xc3\xa9 \xe2\x82\xac \xf0\x9f\x98\x80 \xf4\x8f\xbf\xbf"));
+}
+
+/* What a byte alone becomes. */
+static size_t escaped(unsigned char byte, char *ret_text)
+{
+	if (byte >= 0x80)
+		return (size_t)sprintf(ret_text, "\xef\xbf\xbd");
+	if (byte == '"' || byte == '\\')
+		return (size_t)sprintf(ret_text, "\\%c", byte);
+	return (size_t)sprintf(ret_text, byte < 0x20 ? "\\u%04x" : "%c", byte);
+}
+
+Test(json, each_byte_at_each_place)
+{
+	char text[24], expected[40];
+
+	for (unsigned int byte = 0; byte < 256; byte++)
+		for (size_t at = 0; at < sizeof(text); at++) {
+			struct gt_json json;
+			size_t n = at + 1;
+
+			memset(text, 'a', sizeof(text));
+			memset(expected, 'a', sizeof(expected));
+			expected[0] = '"';
+			text[at] = (char)byte;
+			n += escaped((unsigned char)byte, expected + n);
+			expected[n] = 'a';
+			n += sizeof(text) - at - 1;
+			expected[n++] = '"';
+			cr_assert_eq(gt_json_init(&json, 4096), 0);
+			gt_json_string(&json, text, sizeof(text));
+			cr_assert_eq(json.length, n, "%u at %zu", byte, at);
+			cr_assert_eq(memcmp(json.text, expected, n), 0, "%u at %zu", byte, at);
+			gt_json_fini(&json);
+		}
 }
 
 #define FFFD "\xef\xbf\xbd"
