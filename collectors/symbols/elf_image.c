@@ -9,6 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "collectors/symbols/elf_pages.h"
 #include "collectors/symbols/modules.h"
 #include "core/guest/descriptor.h"
 #include "core/elf/elf_lookup.h"
@@ -175,7 +176,7 @@ static int load_parts(struct gt_elf_image *elf, int fd)
 	return error ? error : load_names(elf, fd);
 }
 
-static int load_file(struct gt_elf_image *elf, int fd)
+static int load_file(struct gt_elf_image *elf, const char *path, int fd)
 {
 	off_t size = lseek(fd, 0, SEEK_END);
 	int error;
@@ -190,6 +191,8 @@ static int load_file(struct gt_elf_image *elf, int fd)
 	error = load_parts(elf, fd);
 	if (error)
 		gt_elf_image_close(elf);
+	else
+		elf->pages = gt_elf_pages_new(path, fd, (uint8_t *)elf->data, elf->size);
 	return error;
 }
 
@@ -200,13 +203,29 @@ int gt_elf_image_open(struct gt_elf_image *elf, const char *path)
 
 	if (error)
 		return error;
-	error = S_ISREG(file.mode) ? load_file(elf, file.fd) : -ENOEXEC;
+	error = S_ISREG(file.mode) ? load_file(elf, path, file.fd) : -ENOEXEC;
 	gt_descriptor_close(&file);
 	return error;
 }
 
+void gt_elf_image_thin(struct gt_elf_image *elf, const Elf64_Shdr *section)
+{
+	if (elf->pages)
+		elf->loaded -= gt_elf_pages_drop(elf->pages, section->sh_offset, section->sh_size);
+}
+
+const void *gt_elf_image_bytes(const struct gt_elf_image *elf, const Elf64_Shdr *section,
+			       uint64_t offset, uint64_t size)
+{
+	if (offset > section->sh_size || size > section->sh_size - offset ||
+	    !gt_elf_pages_need(elf->pages, section->sh_offset + offset, size))
+		return NULL;
+	return elf->data + section->sh_offset + offset;
+}
+
 void gt_elf_image_close(struct gt_elf_image *elf)
 {
+	gt_elf_pages_free(elf->pages);
 	if (elf->owned) {
 		gt_memory_unreserve((void *)elf->data, elf->size);
 		gt_memory_uncharge(elf->loaded);
@@ -237,11 +256,22 @@ const Elf64_Shdr *gt_elf_image_find_strings(const struct gt_elf_image *elf,
 const char *gt_elf_image_string(const struct gt_elf_image *elf, const Elf64_Shdr *strings,
 				uint64_t offset)
 {
-	const char *text = (const char *)elf->data + strings->sh_offset;
+	uint64_t at = offset;
 
-	if (offset >= strings->sh_size || !memchr(text + offset, 0, strings->sh_size - offset))
-		return NULL;
-	return text + offset;
+	while (at < strings->sh_size) {
+		uint64_t size = GT_ELF_PAGE - (strings->sh_offset + at) % GT_ELF_PAGE;
+		const char *part;
+
+		if (size > strings->sh_size - at)
+			size = strings->sh_size - at;
+		part = gt_elf_image_bytes(elf, strings, at, size);
+		if (!part)
+			return NULL;
+		if (memchr(part, 0, size))
+			return (const char *)elf->data + strings->sh_offset + offset;
+		at += size;
+	}
+	return NULL;
 }
 
 const Elf64_Shdr *gt_elf_image_find_name(const struct gt_elf_image *elf, const char *name)

@@ -13,14 +13,17 @@
 #include <stddef.h>
 #include <stdint.h>
 
+struct gt_elf_pages;
+
 /* An ELF file in memory. */
 struct gt_elf_image {
 	const uint8_t *data;
 	size_t size;
 	bool owned;      /* memory of gt_elf_image_open */
-	uint64_t loaded; /* bytes of the file that are in it */
+	uint64_t loaded; /* bytes of the file that are in it; not those that came back */
 	const Elf64_Shdr *sections;
 	uint32_t section_count;
+	struct gt_elf_pages *pages; /* elf_pages.h; NULL: no file */
 };
 
 /* The build-id in the notes at @notes. Copies at most 32 bytes; returns how many, 0: none. */
@@ -35,6 +38,15 @@ uint32_t gt_elf_image_loaded_build_id(const struct dl_phdr_info *info, uint8_t *
  * meanwhile, a mapping would raise SIGBUS. Negative errno: no such file, not a regular file, not
  * such an ELF file. */
 int gt_elf_image_open(struct gt_elf_image *elf, const char *path);
+
+/* Gives the memory of a section of a file back: its pages are read again when something in them is
+ * asked for. */
+void gt_elf_image_thin(struct gt_elf_image *elf, const Elf64_Shdr *section);
+
+/* @size bytes at @offset of a section that may be thin. NULL: outside, or the file is not what it
+ * was. */
+const void *gt_elf_image_bytes(const struct gt_elf_image *elf, const Elf64_Shdr *section,
+			       uint64_t offset, uint64_t size);
 
 /* Uses an image in memory, which must stay there. -ENOEXEC. */
 int gt_elf_image_init(struct gt_elf_image *elf, const void *image, size_t size);

@@ -80,6 +80,7 @@ static void open_names(struct gt_symbols *symbols, struct names *names,
 	names->is_open = true;
 	gt_kernel_stubs_init(&names->stubs, &names->table,
 			     room - gt_symbol_table_memory(&names->table));
+	gt_symbol_table_thin(&names->table);
 	symbols->table_bytes += gt_symbol_table_memory(&names->table) + names->stubs.bytes;
 	symbols->arena.max_bytes = symbols->max_bytes - symbols->table_bytes;
 }

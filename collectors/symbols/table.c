@@ -130,11 +130,14 @@ static int find_symbols(struct gt_symbol_table *table, const struct gt_module *m
 	return table->strings ? 0 : -ENOENT;
 }
 
+/* A symbol of no function if it cannot be read again. */
 static const Elf64_Sym *symbol_at(const struct gt_symbol_table *table, uint32_t index)
 {
-	const Elf64_Sym *first = (const void *)(table->elf.data + table->symbols->sh_offset);
+	static const Elf64_Sym none;
+	const Elf64_Sym *symbol =
+		gt_elf_image_bytes(&table->elf, table->symbols, index * sizeof(none), sizeof(none));
 
-	return &first[index];
+	return symbol ? symbol : &none;
 }
 
 /* Named code. Symbols of assembly have no type. */
@@ -241,6 +244,12 @@ int gt_symbol_table_open(struct gt_symbol_table *table, const struct gt_module *
 	if (error)
 		gt_symbol_table_close(table);
 	return error;
+}
+
+void gt_symbol_table_thin(struct gt_symbol_table *table)
+{
+	gt_elf_image_thin(&table->elf, table->symbols);
+	gt_elf_image_thin(&table->elf, table->strings);
 }
 
 void gt_symbol_table_close(struct gt_symbol_table *table)

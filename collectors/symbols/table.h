@@ -29,6 +29,10 @@ struct gt_symbol_table {
 int gt_symbol_table_open(struct gt_symbol_table *table, const struct gt_module *module,
 			 size_t max_bytes);
 
+/* Gives back the memory of symbols and names but for those that are asked for from now on. What was
+ * returned before is no longer valid. */
+void gt_symbol_table_thin(struct gt_symbol_table *table);
+
 /* Bytes used by the table. */
 size_t gt_symbol_table_memory(const struct gt_symbol_table *table);
 

@@ -18,6 +18,7 @@
 
 #include "collectors/symbols/elf_image.h"
 #include "collectors/symbols/table.h"
+#include "core/guest/memory.h"
 
 static struct {
 	struct gt_intern *pool;
@@ -155,6 +156,79 @@ Test(symbols, of_a_large_file_little_is_in_memory)
 	cr_assert_not_null(gt_elf_image_find_type(&elf, SHT_SYMTAB));
 	cr_assert_lt(writable_bytes(&elf), 1u << 20);
 	gt_elf_image_close(&elf);
+}
+
+/* The C library's, which is long enough. */
+static struct gt_module *large_module(void)
+{
+	for (uint32_t i = 0; i < gt_modules_count(names.modules); i++) {
+		struct gt_module *module = gt_modules_at(names.modules, i);
+
+		if (strstr(module->path->text, "libc.so"))
+			return module;
+	}
+	cr_assert_fail("the C library was not found");
+	return NULL;
+}
+
+Test(symbols, a_table_keeps_only_what_is_asked_for)
+{
+	struct gt_symbol_table whole, thin;
+	uint64_t before, opened, asked;
+	struct gt_module *module;
+	uint32_t named = 0;
+
+	start(64 << 20);
+	module = large_module();
+	cr_assert_eq(gt_symbol_table_open(&whole, module, 64 << 20), 0);
+	before = gt_memory_count().now;
+	cr_assert_eq(gt_symbol_table_open(&thin, module, 64 << 20), 0);
+	opened = gt_memory_count().now - before;
+	gt_symbol_table_thin(&thin);
+	cr_assert_lt(gt_symbol_table_memory(&thin), gt_symbol_table_memory(&whole) / 2);
+	cr_assert_lt(gt_memory_count().now - before, opened / 2);
+	cr_assert_not_null(gt_symbol_table_find(&thin, whole.sorted[whole.count / 2] >> 28));
+	asked = gt_memory_count().now - before;
+	cr_assert_lt(asked, opened / 2 + (64 << 10));
+	for (uint32_t i = 0; i < whole.count; i += 7) {
+		const char *expected = gt_symbol_table_find(&whole, whole.sorted[i] >> 28);
+		const char *found = gt_symbol_table_find(&thin, whole.sorted[i] >> 28);
+
+		cr_assert_eq(!found, !expected);
+		cr_assert(!expected || !strcmp(found, expected));
+		named += expected != NULL;
+	}
+	cr_assert_gt(named, 100);
+	gt_symbol_table_close(&thin);
+	cr_assert_eq(gt_memory_count().now, before);
+	gt_symbol_table_close(&whole);
+	stop();
+}
+
+Test(symbols, of_a_file_that_was_replaced_nothing_is_read_again)
+{
+	char path[] = "/tmp/gputrace-test-symbols-XXXXXX", command[9000];
+	const Elf64_Shdr *table, *strings;
+	struct gt_elf_image elf;
+
+	start(64 << 20);
+	cr_assert_geq(mkstemp(path), 0);
+	snprintf(command, sizeof(command), "cp '%s' %s", large_module()->path->text, path);
+	cr_assert_eq(system(command), 0);
+	cr_assert_eq(gt_elf_image_open(&elf, path), 0);
+	table = gt_elf_image_find_type(&elf, SHT_DYNSYM);
+	strings = gt_elf_image_find_strings(&elf, table);
+	cr_assert_not_null(gt_elf_image_string(&elf, strings, 8192));
+	gt_elf_image_thin(&elf, strings);
+	cr_assert_not_null(gt_elf_image_string(&elf, strings, 8192));
+	snprintf(command, sizeof(command), "cp '%s' %s.new && mv %s.new %s", path, path, path,
+		 path);
+	cr_assert_eq(system(command), 0);
+	cr_assert_not_null(gt_elf_image_string(&elf, strings, 8192)); /* is there */
+	cr_assert_null(gt_elf_image_string(&elf, strings, 16384));
+	unlink(path);
+	gt_elf_image_close(&elf);
+	stop();
 }
 
 Test(symbols, a_library_that_was_loaded_by_a_relative_path)
