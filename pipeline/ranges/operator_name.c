@@ -89,6 +89,16 @@ static bool has_namespace(struct text text)
 	return false;
 }
 
+/* PyTorch's operators without a namespace, which run in aten::detach and aten::detach_:
+ * torch/csrc/autograd/VariableTypeManual.cpp. */
+static bool is_manual(struct text text)
+{
+	bool is_detach = take(&text, "detach");
+
+	take(&text, "_");
+	return is_detach && text.at == text.end;
+}
+
 static void take_sequence(struct text *text, struct gt_operator_name *name)
 {
 	struct text rest = *text;
@@ -143,5 +153,6 @@ bool gt_operator_name_parse(const char *text, size_t length, struct gt_operator_
 	rest = (struct text){text, text + name.length};
 	name.is_backward = take(&rest, BACKWARD);
 	*ret_name = name;
-	return name.length && (name.has_sequence || name.is_backward || has_namespace(rest));
+	return name.length &&
+	       (name.has_sequence || name.is_backward || has_namespace(rest) || is_manual(rest));
 }

@@ -41,6 +41,8 @@ Test(operator_name, operators)
 	expect("aten::add_.Tensor, op_id = 2", true, "aten::add_.Tensor", -1, NULL);
 	expect("torch::autograd::AccumulateGrad", true, "torch::autograd::AccumulateGrad", -1,
 	       NULL);
+	expect("detach", true, "detach", -1, NULL);
+	expect("detach_, op_id = 9, sizes = [[512]]", true, "detach_", -1, "[[512]]");
 	expect("CppNode<Foo<int, 2>>, seq = 7", true, "CppNode<Foo<int, 2>>", 7, NULL);
 	expect("A<int, 2>, seq = 7, op_id = 9, sizes = [[2]]", true, "A<int, 2>", 7, "[[2]]");
 	expect("autograd::engine::evaluate_function: CppNode<Foo<int, 2>>, op_id = 3", true,
@@ -62,6 +64,8 @@ Test(operator_name, backward)
 Test(operator_name, ranges_of_the_program)
 {
 	expect("forward", false, "forward", -1, NULL);
+	expect("detached", false, "detached", -1, NULL);
+	expect("_", false, "_", -1, NULL);
 	expect("forward, op_id = 5", false, "forward", -1, NULL);
 	expect("epoch 3, step, op_id = 8123", false, "epoch 3, step", -1, NULL);
 	expect("load, decode, op_id = 5", false, "load, decode", -1, NULL);
