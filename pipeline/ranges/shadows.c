@@ -18,13 +18,14 @@
 #define SETTLE_EVERY_NS (200 * MS_NS)
 #define SETTLE_FORCED   1024u
 
-/* What runs backward is tied to its forward operator by the sequence number that both have. */
+/* What runs backward is tied to its forward operator by the sequence number that both have: to the
+ * place of its last launch, not of an allocation or another call. */
 static void tie_backward(struct gt_ranges *ranges, struct gt_launch *launch, uint64_t sequence,
-			 bool backward)
+			 bool backward, bool expects)
 {
 	struct gt_range_forward *forward = &ranges->forwards[sequence % GT_RANGE_FORWARDS];
 
-	if (!backward && launch->stack)
+	if (!backward && expects && launch->stack)
 		*forward = (struct gt_range_forward){sequence, launch->stack};
 	else if (backward && forward->stack && forward->sequence == sequence)
 		launch->forward = forward->stack;
@@ -32,7 +33,7 @@ static void tie_backward(struct gt_ranges *ranges, struct gt_launch *launch, uin
 
 /* Operators have no shadows: there are many, and each kernel tells its own. */
 static void find_operator(struct gt_ranges *ranges, struct gt_range *range,
-			  struct gt_launch *launch)
+			  struct gt_launch *launch, bool expects)
 {
 	const struct gt_range_event *numbered = NULL;
 	bool backward = false;
@@ -48,7 +49,7 @@ static void find_operator(struct gt_ranges *ranges, struct gt_range *range,
 		range = gt_range_outer(ranges, range);
 	}
 	if (numbered)
-		tie_backward(ranges, launch, numbered->sequence, backward);
+		tie_backward(ranges, launch, numbered->sequence, backward, expects);
 }
 
 /* Operations are shown inside it, and it on their streams. */
@@ -69,7 +70,7 @@ void gt_ranges_launch(struct gt_ranges *ranges, struct gt_launch *launch, bool e
 {
 	struct gt_range *range = gt_range_innermost(ranges, launch->tid);
 
-	find_operator(ranges, range, launch);
+	find_operator(ranges, range, launch, expects);
 	while (range && !is_shown(range))
 		range = gt_range_outer(ranges, range);
 	if (!range)

@@ -197,6 +197,14 @@ class Frameworks(unittest.TestCase):
         self.assertEqual(dims["aten::mul"], [[3, 4], []])
         self.assertEqual(dims["Scale"], None)
 
+    def test_forward_by_is_a_launch(self):
+        """Not a call behind it that launches nothing."""
+        _, _, trace, _ = self.run_program(sys.executable, "torch_operators.py", "--pytorch",
+                                          path=os.path.join(HERE, "fake_torch"))
+        by = [e["args"]["forward by"] for e in trace.gpu if "forward by" in e["args"]]
+        self.assertEqual([("launch (torch_operators.py:" in line, "allocate" in line) for line in by],
+                         [(True, False)] * 3)
+
     def test_stand_in_without_the_option(self):
         _, _, trace, _ = self.run_program(sys.executable, "torch_operators.py",
                                           path=os.path.join(HERE, "fake_torch"))

@@ -43,10 +43,16 @@ def launch():
     check(cuda.cuLaunchKernel(function, 1, 1, 1, 32, 1, 1, 0, None, arguments, None))
 
 
+def allocate():
+    """A call with a stack that launches nothing."""
+    check(cuda.cuMemAlloc_v2(ctypes.byref(ctypes.c_uint64()), ctypes.c_size_t(64)))
+
+
 class Scale(torch.autograd.Function):
     @staticmethod
     def forward(ctx, x):
         launch()
+        allocate()
         return x * 2
 
     @staticmethod
