@@ -77,8 +77,8 @@ Test(occupancy, the_example_of_the_format_page)
 
 	gt_occupancy_fill(&h200, &k);
 	cr_assert(k.has_occupancy);
-	cr_assert_eq(k.blocks_per_sm_micro, 3878787);
-	cr_assert_eq(k.warps_per_sm_micro, 31030296);
+	cr_assert_eq(k.blocks_per_sm_micro, 3878788);
+	cr_assert_eq(k.warps_per_sm_micro, 31030303);
 	cr_assert_eq(k.theoretical_occupancy_percent, 25, "two blocks of 256 by registers");
 	cr_assert_eq(k.resident_blocks, 2);
 	cr_assert_eq(k.limit_registers, 2);

@@ -99,6 +99,14 @@ static int active_blocks(const struct gt_device_event *device, struct gt_kernel_
 	return result.activeBlocksPerMultiprocessor;
 }
 
+/* Millionths of @a * @b / @parts, rounded; of records that hold anything the most there is. */
+static uint64_t micro_of(uint64_t a, uint64_t b, uint64_t parts)
+{
+	unsigned __int128 micro = ((unsigned __int128)a * b * MICRO + parts / 2) / parts;
+
+	return micro < UINT64_MAX ? (uint64_t)micro : UINT64_MAX;
+}
+
 void gt_occupancy_fill(const struct gt_device_event *device, struct gt_kernel_event *kernel)
 {
 	uint64_t threads = (uint64_t)kernel->block[0] * kernel->block[1] * kernel->block[2];
@@ -108,8 +116,9 @@ void gt_occupancy_fill(const struct gt_device_event *device, struct gt_kernel_ev
 
 	if (!device->sm_count || !device->warp_size || !device->max_threads_per_sm || !threads)
 		return;
-	kernel->blocks_per_sm_micro = blocks * MICRO / device->sm_count;
-	kernel->warps_per_sm_micro = kernel->blocks_per_sm_micro * threads / device->warp_size;
+	kernel->blocks_per_sm_micro = micro_of(blocks, 1, device->sm_count);
+	kernel->warps_per_sm_micro =
+		micro_of(blocks, threads, (uint64_t)device->sm_count * device->warp_size);
 	active = active_blocks(device, kernel, threads);
 	if (active < 0)
 		return;
