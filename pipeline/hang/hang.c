@@ -29,6 +29,14 @@ static bool is_outside(const struct gt_metadata *metadata)
 	return metadata->window_begin == UINT64_MAX || metadata->window_end;
 }
 
+/* A flush is nothing to speak of before: on a GPU the longest of many took 8 ms. */
+#define FLUSH_SLOW_NS 100000000u
+
+static uint64_t slow_flush(uint64_t busy_ns)
+{
+	return busy_ns < FLUSH_SLOW_NS ? 0 : busy_ns;
+}
+
 struct gt_hang_report *gt_hang_collect(struct gt_hang *hang, uint64_t now, bool is_asked)
 {
 	static struct gt_hang_report report;
@@ -40,7 +48,7 @@ struct gt_hang_report *gt_hang_collect(struct gt_hang *hang, uint64_t now, bool 
 	report.trace_now = gt_clock_from_monotonic(hang->calls->clock, now);
 	report.idle = watchdog->since && now > watchdog->since ? now - watchdog->since : 0;
 	report.is_asked = is_asked;
-	report.flushing = hang->flushing(now);
+	report.flushing = slow_flush(hang->flushing(now));
 	report.has_cupti = *hang->calls->join->has_cupti;
 	report.is_outside = is_outside(hang->output->metadata);
 	report.began_late = gt_attached_is_on() || gt_threads_sum(GT_THREAD_CALLS_PASSED);
