@@ -9,6 +9,7 @@
 #include "core/guest/log.h"
 #include "core/guest/seccomp.h"
 #include "core/guest/text.h"
+#include "core/intern.h"
 #include "core/spool.h"
 #include "core/window/attached.h"
 #include "pipeline/dump_signal.h"
@@ -182,11 +183,22 @@ static void show_options(struct gt_pipeline *p)
 	p->metadata.generation++;
 }
 
+/* Into the folder that this attach gave, which the next one may not. */
+static void move_output(struct gt_pipeline *p)
+{
+	const char *given = gt_attached_option(gt_options[GT_CONFIG_OUTPUT].env);
+
+	gt_output_move(&p->output, given);
+	if (given && !gt_config_set(&p->config, GT_CONFIG_OUTPUT,
+				    gt_intern_cstr(p->stores.strings, given)->text))
+		p->has_shown = true;
+}
+
 void gt_turn_window_begun(struct gt_pipeline *p, uint64_t now)
 {
 	gt_spooling_range_ended(&p->spooling, 0);
 	if (p->window.is_attached)
-		gt_output_move(&p->output, gt_attached_option(gt_options[GT_CONFIG_OUTPUT].env));
+		move_output(p);
 	begin_filters(p);
 	show_options(p);
 	gt_window_begun(&p->window, now, &p->clock, &p->metadata);

@@ -328,7 +328,9 @@ class Attach(unittest.TestCase):
             self.detach(program)
             first = outs[codes.index(0)]
             path, = harness.traces(first)
-            self.assertIn("kernels=" + first[-2:], self.read(path).root["metadata"]["options"])
+            options = self.read(path).root["metadata"]["options"]
+            self.assertIn("kernels=" + first[-2:], options)
+            self.assertIn("output=" + first + " ", options)
             self.assertFalse(os.path.exists(outs[codes.index(1)]))
         self.finish(program)
 
