@@ -4,27 +4,25 @@
  */
 #include "cublas/sim_cublas.h"
 
+#include <cublasLt.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "nccl/sim_nccl.h"
+#include "cublas/sim_launch.h"
 
 struct cublasContext {
+	struct cublasLtContext lt;
 	cudaStream_t stream;
 	cublasMath_t mode;
-	CUmodule module;
 };
 
 SIM_CUBLAS_EXPORT cublasStatus_t cublasCreate_v2(cublasHandle_t *handle)
 {
-	const struct sim_nccl_driver *driver = sim_nccl_driver();
-	CUcontext context;
-
 	if (!handle)
 		return CUBLAS_STATUS_INVALID_VALUE;
 	*handle = NULL;
-	if (!driver || driver->get_current(&context) ||
-	    (!context && (driver->retain(&context, 0) || driver->push(context))))
+	if (sim_cublas_start())
 		return CUBLAS_STATUS_NOT_INITIALIZED;
 	*handle = calloc(1, sizeof(**handle));
 	return *handle ? CUBLAS_STATUS_SUCCESS : CUBLAS_STATUS_ALLOC_FAILED;
@@ -72,17 +70,50 @@ SIM_CUBLAS_EXPORT cublasStatus_t cublasSgemmEx(cublasHandle_t handle, cublasOper
 			    beta, C, Ctype, ldc, CUBLAS_COMPUTE_32F, CUBLAS_GEMM_DEFAULT);
 }
 
+static void set_batch(cublasLtMatrixLayout_t layout, int count, int64_t stride)
+{
+	cublasLtMatrixLayoutSetAttribute(layout, CUBLASLT_MATRIX_LAYOUT_BATCH_COUNT, &count,
+					 sizeof(count));
+	cublasLtMatrixLayoutSetAttribute(layout, CUBLASLT_MATRIX_LAYOUT_STRIDED_BATCH_OFFSET,
+					 &stride, sizeof(stride));
+}
+
+/* Through cuBLASLt. */
+SIM_CUBLAS_EXPORT cublasStatus_t cublasGemmStridedBatchedEx(
+	cublasHandle_t handle, cublasOperation_t transa, cublasOperation_t transb, int m, int n,
+	int k, const void *alpha, const void *A, cudaDataType Atype, int lda, long long int strideA,
+	const void *B, cudaDataType Btype, int ldb, long long int strideB, const void *beta,
+	void *C, cudaDataType Ctype, int ldc, long long int strideC, int batchCount,
+	cublasComputeType_t computeType, cublasGemmAlgo_t algo)
+{
+	bool plain_a = transa == CUBLAS_OP_N, plain_b = transb == CUBLAS_OP_N;
+	cublasLtMatrixLayoutOpaque_t a, b, c;
+	cublasLtMatmulDescOpaque_t product;
+
+	if (!handle)
+		return CUBLAS_STATUS_NOT_INITIALIZED;
+	if (m < 0 || n < 0 || k < 0 || batchCount < 0)
+		return CUBLAS_STATUS_INVALID_VALUE;
+	if (!m || !n || !batchCount)
+		return CUBLAS_STATUS_SUCCESS;
+	cublasLtMatmulDescInit(&product, computeType, Ctype);
+	cublasLtMatmulDescSetAttribute(&product, CUBLASLT_MATMUL_DESC_TRANSA, &transa,
+				       sizeof(transa));
+	cublasLtMatmulDescSetAttribute(&product, CUBLASLT_MATMUL_DESC_TRANSB, &transb,
+				       sizeof(transb));
+	cublasLtMatrixLayoutInit(&a, Atype, plain_a ? m : k, plain_a ? k : m, lda);
+	cublasLtMatrixLayoutInit(&b, Btype, plain_b ? k : n, plain_b ? n : k, ldb);
+	cublasLtMatrixLayoutInit(&c, Ctype, m, n, ldc);
+	set_batch(&a, batchCount, strideA);
+	set_batch(&b, batchCount, strideB);
+	set_batch(&c, batchCount, strideC);
+	return cublasLtMatmul(&handle->lt, &product, alpha, A, &a, B, &b, beta, C, &c, C, &c, NULL,
+			      NULL, 0, handle->stream);
+}
+
 static cublasStatus_t launch(cublasHandle_t handle, const char *name)
 {
-	static const char image[] = "simulated cuBLAS";
-	const struct sim_nccl_driver *driver = sim_nccl_driver();
-	CUfunction function;
-
-	if ((!handle->module && driver->load(&handle->module, image)) ||
-	    driver->find(&function, handle->module, name) ||
-	    driver->launch(function, 4, 1, 1, 128, 1, 1, 0, (CUstream)handle->stream, NULL, NULL))
-		return CUBLAS_STATUS_EXECUTION_FAILED;
-	return CUBLAS_STATUS_SUCCESS;
+	return sim_cublas_launch(&handle->lt, handle->stream, name);
 }
 
 cublasStatus_t sim_cublas_run(cublasHandle_t handle, const char *symbol, int64_t m, int64_t n,

@@ -9,8 +9,8 @@ import re
 import sys
 
 WANTED = re.compile(r"cublas\w*?([gG]emm|gemv|ger[uc]?_|symv|hemv|trmv|trsv|symm|hemm|syrk|herk|syr2k|her2k|trmm|trsm)")
-# as cuBLAS does it: through another exported function
-WRITTEN_BY_HAND = {"cublasSgemmEx"}
+# as cuBLAS does it: through another exported function, of its own or of cuBLASLt
+WRITTEN_BY_HAND = {"cublasSgemmEx", "cublasGemmStridedBatchedEx"}
 HEAD = """/* Made by gen_cublas.py. */
 #include "cublas/sim_cublas.h"
 
