@@ -67,6 +67,7 @@ static const char *const names[GT_LIBRARY_ARG_COUNT_] = {
 	[GT_LIBRARY_C] = "C type",
 	[GT_LIBRARY_COMPUTE] = "compute type",
 	[GT_LIBRARY_ALGORITHM] = "algorithm",
+	[GT_LIBRARY_EPILOGUE] = "epilogue",
 	[GT_LIBRARY_FLOPS] = "FLOPs",
 	[GT_LIBRARY_OPERANDS] = "operand bytes",
 	[GT_LIBRARY_NUMBER] = "call number",

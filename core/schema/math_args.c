@@ -75,6 +75,8 @@ static void put_way(struct math_put *put, const struct gt_math_call *call)
 		put_text(put, GT_LIBRARY_ALGORITHM, DEFAULT);
 	else if (call->has_algorithm)
 		put_size(put, GT_LIBRARY_ALGORITHM, call->algorithm);
+	else
+		put_text(put, GT_LIBRARY_EPILOGUE, gt_math_epilogue(call->epilogue));
 }
 
 size_t gt_math_values(const struct gt_math_call *call, bool of_kernel,
@@ -156,6 +158,8 @@ static void set_word(struct gt_math_call *call, enum gt_library_arg arg, const c
 		call->c = gt_math_find_type(text, length);
 	else if (arg == GT_LIBRARY_COMPUTE)
 		call->compute = gt_math_find_compute(text, length);
+	else if (arg == GT_LIBRARY_EPILOGUE && !call->has_algorithm)
+		call->epilogue = gt_math_find_epilogue(text, length);
 }
 
 void gt_math_set_text(struct gt_math_call *call, enum gt_library_arg arg, const char *text,

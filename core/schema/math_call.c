@@ -85,6 +85,28 @@ static const char *const computes[] = {
 	"CUBLAS_COMPUTE_64F_EMULATED_FIXEDPOINT",
 };
 
+/* cublasLtEpilogue_t, without the default. */
+static const struct {
+	const char *name;
+	uint32_t value;
+} epilogues[] = {
+	{"CUBLASLT_EPILOGUE_RELU", 2},
+	{"CUBLASLT_EPILOGUE_RELU_AUX", 2 | 128},
+	{"CUBLASLT_EPILOGUE_BIAS", 4},
+	{"CUBLASLT_EPILOGUE_RELU_BIAS", 2 | 4},
+	{"CUBLASLT_EPILOGUE_RELU_AUX_BIAS", 2 | 4 | 128},
+	{"CUBLASLT_EPILOGUE_DRELU", 8 | 128},
+	{"CUBLASLT_EPILOGUE_DRELU_BGRAD", 8 | 16 | 128},
+	{"CUBLASLT_EPILOGUE_GELU", 32},
+	{"CUBLASLT_EPILOGUE_GELU_AUX", 32 | 128},
+	{"CUBLASLT_EPILOGUE_GELU_BIAS", 4 | 32},
+	{"CUBLASLT_EPILOGUE_GELU_AUX_BIAS", 4 | 32 | 128},
+	{"CUBLASLT_EPILOGUE_DGELU", 64 | 128},
+	{"CUBLASLT_EPILOGUE_DGELU_BGRAD", 16 | 64 | 128},
+	{"CUBLASLT_EPILOGUE_BGRADA", 256},
+	{"CUBLASLT_EPILOGUE_BGRADB", 512},
+};
+
 static bool is(const char *known, const char *text, size_t length)
 {
 	return known && strlen(known) == length && !memcmp(known, text, length);
@@ -129,6 +151,22 @@ uint8_t gt_math_find_compute(const char *name, size_t length)
 		if (is(computes[i], name, length))
 			return (uint8_t)(i + FIRST_COMPUTE);
 	return gt_math_find_type(name, length);
+}
+
+const char *gt_math_epilogue(uint32_t epilogue)
+{
+	for (size_t i = 0; i < COUNT(epilogues); i++)
+		if (epilogues[i].value == epilogue)
+			return epilogues[i].name;
+	return NULL;
+}
+
+uint32_t gt_math_find_epilogue(const char *name, size_t length)
+{
+	for (size_t i = 0; i < COUNT(epilogues); i++)
+		if (is(epilogues[i].name, name, length))
+			return epilogues[i].value;
+	return 0;
 }
 
 /* ---- how much it is ---- */

@@ -29,8 +29,11 @@ struct gt_math_call {
 	uint64_t flops;         /* that the call asks for; 0: not claimed */
 	uint64_t bytes;         /* of its operands, each counted once; 0: not known */
 	int64_t m, n, k, batch; /* as the program gave them */
-	uint32_t number;   /* of the call in its file: its kernels have it, too; 0: not known */
-	int32_t algorithm; /* cublasGemmAlgo_t, if has_algorithm */
+	uint32_t number; /* of the call in its file: its kernels have it, too; 0: not known */
+	union {
+		int32_t algorithm; /* cublasGemmAlgo_t, if has_algorithm */
+		uint32_t epilogue; /* else: cublasLtEpilogue_t; 0: not known, or has none */
+	};
 	uint16_t function; /* enum gt_math_function */
 	uint8_t a, b, c;   /* cudaDataType + 1 of the operands; 0: there is none */
 	uint8_t compute;   /* cublasComputeType_t, or cudaDataType + 1; 0: not known */
@@ -56,9 +59,13 @@ uint8_t gt_math_find_type(const char *name, size_t length);
 const char *gt_math_compute(uint8_t compute);
 uint8_t gt_math_find_compute(const char *name, size_t length);
 
+/* "CUBLASLT_EPILOGUE_BIAS"; NULL: none, the default or not known. And back, 0: none. */
+const char *gt_math_epilogue(uint32_t epilogue);
+uint32_t gt_math_find_epilogue(const char *name, size_t length);
+
 /* Sets flops, bytes and overflow from the other members, by the formula of the function:
  * multiplications and additions of the textbook, a complex one being 6 and 2; alpha and beta are
- * left out. Nothing is set for sizes below 0. */
+ * left out, as is an epilogue. Nothing is set for sizes below 0. */
 void gt_math_count(struct gt_math_call *call);
 
 #endif

@@ -9,68 +9,50 @@
  * program at this call.
  */
 #include "core/schema/math_call.h"
+#include "preload/libraries/cublas_args.h"
 #include "preload/libraries/cublas_real.h"
 #include "preload/libraries/math.h"
 
-#define EXPORTED     __attribute__((visibility("default")))
-#define LARGEST      UINT8_MAX
-#define NO_OPERATION 7
-#define NO_SIDE      3
+#define EXPORTED __attribute__((visibility("default")))
+#define NO_SIDE  3
 
 /* cudaDataType + 1 of the first operands and of the result, and cublasComputeType_t. */
-#define IN_S         1
-#define IN_D         2
-#define IN_C         5
-#define IN_Z         6
-#define IN_H         3
-#define IN_HSH       3
-#define IN_HSS       3
-#define IN_TST       15
-#define IN_TSS       15
-#define OUT_S        1
-#define OUT_D        2
-#define OUT_C        5
-#define OUT_Z        6
-#define OUT_H        3
-#define OUT_HSH      3
-#define OUT_HSS      1
-#define OUT_TST      15
-#define OUT_TSS      1
-#define BY_S         68
-#define BY_D         70
-#define BY_C         68
-#define BY_Z         70
-#define BY_H         64
-#define BY_HSH       68
-#define BY_HSS       68
-#define BY_TST       68
-#define BY_TSS       68
+#define IN_S     1
+#define IN_D     2
+#define IN_C     5
+#define IN_Z     6
+#define IN_H     3
+#define IN_HSH   3
+#define IN_HSS   3
+#define IN_TST   15
+#define IN_TSS   15
+#define OUT_S    1
+#define OUT_D    2
+#define OUT_C    5
+#define OUT_Z    6
+#define OUT_H    3
+#define OUT_HSH  3
+#define OUT_HSS  1
+#define OUT_TST  15
+#define OUT_TSS  1
+#define BY_S     68
+#define BY_D     70
+#define BY_C     68
+#define BY_Z     70
+#define BY_H     64
+#define BY_HSH   68
+#define BY_HSS   68
+#define BY_TST   68
+#define BY_TSS   68
 
-#define M            GT_MATH_M
-#define N            GT_MATH_N
-#define K            GT_MATH_K
-#define BATCH        GT_MATH_BATCH
-
-/* An enum of the program, plus 1: any number may come. */
-static uint8_t plus_1(int value)
-{
-	return value >= 0 && value < LARGEST ? (uint8_t)(value + 1) : LARGEST;
-}
-
-static uint8_t operation(int value)
-{
-	return value >= 0 && value < NO_OPERATION - 1 ? (uint8_t)(value + 1) : NO_OPERATION;
-}
+#define M        GT_MATH_M
+#define N        GT_MATH_N
+#define K        GT_MATH_K
+#define BATCH    GT_MATH_BATCH
 
 static uint8_t side_of(int value)
 {
 	return value >= 0 && value < NO_SIDE - 1 ? (uint8_t)(value + 1) : NO_SIDE;
-}
-
-/* Before cuBLAS 11 it is a cudaDataType. */
-static uint8_t compute_of(int value)
-{
-	return value >= CUBLAS_FIRST_COMPUTE && value < LARGEST ? (uint8_t)value : plus_1(value);
 }
 
 /* Defines the function @symbol: @parameters as the program gives them, @arguments to go on with,
@@ -249,6 +231,9 @@ static uint8_t compute_of(int value)
 	      const void *a, I lda, const void *b, I ldb, void *c, I ldc),                         \
 	     (handle, side, uplo, trans, diag, m, n, alpha, a, lda, b, ldb, c, ldc), TYPES(t),     \
 	     .sizes = M | N, .m = m, .n = n, .side = side_of(side), .transa = operation(trans))
+
+/* Has descriptors in place of arguments: cublas_lt.c. */
+#define LT_MATMUL(symbol, I, t)
 
 #define GT_CUBLAS(family, formula, symbol, name, index, types) family(symbol, index, types)
 #include "core/schema/cublas.def"

@@ -8,21 +8,23 @@
 #include <errno.h>
 #include <stdatomic.h>
 #include <stddef.h>
+#include <string.h>
 
 #include "core/elf/elf_lookup.h"
 #include "preload/libraries/math.h"
 
 #define NONE             ((void *)1) /* was looked for and not found */
-#define MODE_OF_HANDLE   "cublasGetMathMode"
-#define TF32_MODE        3  /* CUBLAS_TF32_TENSOR_OP_MATH */
-#define MODE_MASK        15 /* flags of the mode are above */
-#define REAL_32F         1  /* cudaDataType + 1 */
+#define TF32_MODE        3           /* CUBLAS_TF32_TENSOR_OP_MATH */
+#define MODE_MASK        15          /* flags of the mode are above */
+#define REAL_32F         1           /* cudaDataType + 1 */
 #define COMPLEX_32F      5
 #define COMPUTE_32F      68
 #define COMPUTE_32F_TF32 77
 
 static const char *const sonames[] = {"libcublas.so.13", "libcublas.so.12", "libcublas.so.11",
 				      "libcublas.so.10"};
+static const char *const lt_sonames[] = {"libcublasLt.so.13", "libcublasLt.so.12",
+					 "libcublasLt.so.11", "libcublasLt.so.10"};
 
 static const char *const symbols[] = {
 	NULL,
@@ -31,7 +33,20 @@ static const char *const symbols[] = {
 };
 
 static void *_Atomic found[GT_MATH_FUNCTION_COUNT_];
-static void *_Atomic mode_of_handle;
+
+static const char *const getters[CUBLAS_GETTER_COUNT_] = {
+	[CUBLAS_MODE_OF_HANDLE] = "cublasGetMathMode",
+	[CUBLAS_LT_PRODUCT] = "cublasLtMatmulDescGetAttribute",
+	[CUBLAS_LT_LAYOUT] = "cublasLtMatrixLayoutGetAttribute",
+};
+static void *_Atomic found_getters[CUBLAS_GETTER_COUNT_];
+
+static bool is_of_lt(const char *name)
+{
+	static const char prefix[] = "cublasLt";
+
+	return !strncmp(name, prefix, sizeof(prefix) - 1);
+}
 
 /* What comes behind us in the order of the program; dlsym does not see what Python loads for itself
  * alone. */
@@ -39,9 +54,10 @@ static void *look_for(const char *name)
 {
 	int saved = errno;
 	void *function = dlsym(RTLD_NEXT, name);
+	const char *const *of = is_of_lt(name) ? lt_sonames : sonames;
 
 	for (size_t i = 0; !function && i < sizeof(sonames) / sizeof(sonames[0]); i++)
-		function = (void *)gt_elf_find_loaded(sonames[i], name, NULL);
+		function = (void *)gt_elf_find_loaded(of[i], name, NULL);
 	errno = saved;
 	return function ? function : NONE;
 }
@@ -54,7 +70,19 @@ void *cublas_real(enum gt_math_function function)
 		real = look_for(symbols[function]);
 		atomic_store_explicit(&found[function], real, memory_order_relaxed);
 		if (real == NONE)
-			math_missing(symbols[function], "libcublas");
+			math_missing(symbols[function],
+				     is_of_lt(symbols[function]) ? "libcublasLt" : "libcublas");
+	}
+	return real == NONE ? NULL : real;
+}
+
+void *cublas_getter(enum cublas_getter getter)
+{
+	void *real = atomic_load_explicit(&found_getters[getter], memory_order_relaxed);
+
+	if (__builtin_expect(!real, 0)) {
+		real = look_for(getters[getter]);
+		atomic_store_explicit(&found_getters[getter], real, memory_order_relaxed);
 	}
 	return real == NONE ? NULL : real;
 }
@@ -66,16 +94,13 @@ static bool is_single(uint8_t type)
 
 uint8_t cublas_compute_of(void *handle, uint8_t type, uint8_t compute)
 {
-	void *real = atomic_load_explicit(&mode_of_handle, memory_order_relaxed);
+	int (*get_mode)(void *, int *);
 	int mode = 0;
 
 	if (compute != COMPUTE_32F || !is_single(type) || !handle)
 		return compute;
-	if (__builtin_expect(!real, 0)) {
-		real = look_for(MODE_OF_HANDLE);
-		atomic_store_explicit(&mode_of_handle, real, memory_order_relaxed);
-	}
-	if (real == NONE || ((int (*)(void *, int *))real)(handle, &mode))
+	get_mode = (int (*)(void *, int *))cublas_getter(CUBLAS_MODE_OF_HANDLE);
+	if (!get_mode || get_mode(handle, &mode))
 		return compute;
 	return (mode & MODE_MASK) == TF32_MODE ? COMPUTE_32F_TF32 : compute;
 }

@@ -20,6 +20,17 @@
 /* NULL: this cuBLAS has none, or there is no cuBLAS: said once. errno is kept. */
 void *cublas_real(enum gt_math_function function);
 
+/* Functions of cuBLAS and cuBLASLt that only read what a handle or a descriptor holds. */
+enum cublas_getter {
+	CUBLAS_MODE_OF_HANDLE,
+	CUBLAS_LT_PRODUCT, /* of a cublasLtMatmulDesc_t */
+	CUBLAS_LT_LAYOUT,  /* of a cublasLtMatrixLayout_t */
+	CUBLAS_GETTER_COUNT_
+};
+
+/* NULL: the library has none. errno is kept. */
+void *cublas_getter(enum cublas_getter getter);
+
 /* How @handle has @type (cudaDataType + 1) computed: by @compute, or by the faster type that its
  * math mode allows for single precision. */
 uint8_t cublas_compute_of(void *handle, uint8_t type, uint8_t compute);

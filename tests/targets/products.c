@@ -4,10 +4,13 @@
  *
  *   products all            one call of each family, with sizes that differ
  *   products wrong          calls that fail, and those of a library without functions of 64 bits
+ *   products lt              products of cuBLASLt
+ *   products lt-wrong        its calls that fail, and one whose sizes nobody knows
  *   products threads        two threads with handles and sizes of their own
  *   products killed        500 products that are waited for, five that are not, and SIGKILL
  *   products cost N         ns of a call that launches nothing, and of a launch: N thousand of each
  */
+#include <cublasLt.h>
 #include <cublas_v2.h>
 #include <cuda.h>
 
@@ -27,6 +30,7 @@
 #define RIGHT      CUBLAS_SIDE_RIGHT
 #define UNIT       CUBLAS_DIAG_UNIT
 #define DEFAULT    CUBLAS_GEMM_DEFAULT
+#define BATCH_MODE ((cublasLtMatrixLayoutAttribute_t)8) /* not in older headers */
 
 static const float one = 1;
 static const double one_d = 1;
@@ -119,6 +123,124 @@ static int wrong(void)
 	return 0;
 }
 
+/* A product of cuBLASLt, with the sizes of op(A) and op(B). */
+struct lt_product {
+	cublasOperation_t transa, transb;
+	int m, n, k;
+	cudaDataType a_type, b_type, d_type;
+	cublasComputeType_t compute;
+	cublasLtEpilogue_t epilogue;
+	cublasLtOrder_t order;
+	int batch;
+	long long step_a;
+};
+
+static const struct lt_product lt_products[] = {
+	{YES, NO, 1536, 2048, 512, CUDA_R_16BF, CUDA_R_16BF, CUDA_R_16BF, CUBLAS_COMPUTE_32F,
+	 CUBLASLT_EPILOGUE_BIAS, CUBLASLT_ORDER_COL, 1, 0},
+	{NO, YES, 10, 20, 30, CUDA_R_32F, CUDA_R_32F, CUDA_R_32F, CUBLAS_COMPUTE_32F_FAST_TF32,
+	 CUBLASLT_EPILOGUE_DEFAULT, CUBLASLT_ORDER_COL, 1, 0},
+	{NO, NO, 7, 8, 9, CUDA_R_16F, CUDA_R_16F, CUDA_R_32F, CUBLAS_COMPUTE_32F,
+	 CUBLASLT_EPILOGUE_GELU_AUX_BIAS, CUBLASLT_ORDER_ROW, 1, 0},
+	{CUBLAS_OP_C, NO, 3, 4, 5, CUDA_C_32F, CUDA_C_32F, CUDA_C_32F, CUBLAS_COMPUTE_32F,
+	 CUBLASLT_EPILOGUE_DEFAULT, CUBLASLT_ORDER_COL, 6, 15},
+	{NO, NO, 3, 4, 5, CUDA_R_32F, CUDA_R_32F, CUDA_R_32F, CUBLAS_COMPUTE_32F,
+	 CUBLASLT_EPILOGUE_BGRADA, CUBLASLT_ORDER_ROW, 7, 0},
+	{YES, NO, 16, 32, 64, CUDA_R_8F_E4M3, CUDA_R_8F_E5M2, CUDA_R_16BF, CUBLAS_COMPUTE_32F,
+	 (cublasLtEpilogue_t)12345, CUBLASLT_ORDER_COL, 1, 0},
+};
+
+static cublasLtMatrixLayout_t make_layout(const struct lt_product *of, cublasOperation_t way,
+					  cudaDataType type, int rows, int cols, long long step)
+{
+	int height = way == NO ? rows : cols, width = way == NO ? cols : rows;
+	int ld = of->order == CUBLASLT_ORDER_ROW ? width : height;
+	cublasLtMatrixLayout_t layout;
+
+	if (cublasLtMatrixLayoutCreate(&layout, type, (uint64_t)height, (uint64_t)width, ld) ||
+	    cublasLtMatrixLayoutSetAttribute(layout, CUBLASLT_MATRIX_LAYOUT_ORDER, &of->order,
+					     sizeof(of->order)) ||
+	    cublasLtMatrixLayoutSetAttribute(layout, CUBLASLT_MATRIX_LAYOUT_BATCH_COUNT, &of->batch,
+					     sizeof(of->batch)) ||
+	    cublasLtMatrixLayoutSetAttribute(layout, CUBLASLT_MATRIX_LAYOUT_STRIDED_BATCH_OFFSET,
+					     &step, sizeof(step)))
+		exit(3);
+	return layout;
+}
+
+static cublasLtMatmulDesc_t make_product(const struct lt_product *of)
+{
+	cublasLtMatmulDesc_t product;
+
+	if (cublasLtMatmulDescCreate(&product, of->compute, of->d_type) ||
+	    cublasLtMatmulDescSetAttribute(product, CUBLASLT_MATMUL_DESC_TRANSA, &of->transa,
+					   sizeof(of->transa)) ||
+	    cublasLtMatmulDescSetAttribute(product, CUBLASLT_MATMUL_DESC_TRANSB, &of->transb,
+					   sizeof(of->transb)) ||
+	    cublasLtMatmulDescSetAttribute(product, CUBLASLT_MATMUL_DESC_EPILOGUE, &of->epilogue,
+					   sizeof(of->epilogue)))
+		exit(3);
+	return product;
+}
+
+/* @b_rows: k, of a product that is right. @mode: cublasLtBatchMode_t. */
+static void multiply(cublasLtHandle_t handle, const struct lt_product *of, int b_rows, int mode)
+{
+	cublasLtMatmulDesc_t product = make_product(of);
+	cublasLtMatrixLayout_t a_of, b_of, d_of;
+
+	a_of = make_layout(of, of->transa, of->a_type, of->m, of->k, of->step_a);
+	b_of = make_layout(of, of->transb, of->b_type, b_rows, of->n, (long long)of->k * of->n);
+	d_of = make_layout(of, NO, of->d_type, of->m, of->n, (long long)of->m * of->n);
+	if (cublasLtMatrixLayoutSetAttribute(d_of, BATCH_MODE, &mode, sizeof(mode)))
+		exit(3);
+	SHOW(cublasLtMatmul(handle, product, &one, a, a_of, b, b_of, &one, c, d_of, c, d_of, NULL,
+			    NULL, 0, 0));
+	cublasLtMatrixLayoutDestroy(a_of);
+	cublasLtMatrixLayoutDestroy(b_of);
+	cublasLtMatrixLayoutDestroy(d_of);
+	cublasLtMatmulDescDestroy(product);
+}
+
+static cublasLtHandle_t make_lt_handle(void)
+{
+	cublasLtHandle_t handle;
+
+	use_device();
+	if (cublasLtCreate(&handle))
+		exit(3);
+	return handle;
+}
+
+static int lt(void)
+{
+	cublasLtHandle_t handle = make_lt_handle();
+
+	for (size_t i = 0; i < sizeof(lt_products) / sizeof(lt_products[0]); i++)
+		multiply(handle, &lt_products[i], lt_products[i].k, 0);
+	SHOW(cuCtxSynchronize());
+	SHOW(cublasLtDestroy(handle));
+	return 0;
+}
+
+static int lt_wrong(void)
+{
+	const struct lt_product *of = &lt_products[1];
+	cublasLtHandle_t handle = make_lt_handle();
+	cublasLtMatrixLayout_t none = (cublasLtMatrixLayout_t)16; /* whoever reads it crashes */
+
+	SHOW(cublasLtMatmul(NULL, (cublasLtMatmulDesc_t)16, &one, a, none, b, none, &one, c, none,
+			    c, none, NULL, NULL, 0, 0));
+	SHOW(cublasLtMatmul(handle, NULL, &one, a, NULL, b, NULL, &one, c, NULL, c, NULL, NULL,
+			    NULL, 0, 0));
+	multiply(handle, of, of->k + 1, 0);
+	multiply(handle, of, of->k, 2);
+	multiply(handle, of, of->k, 1);
+	SHOW(cuCtxSynchronize());
+	SHOW(cublasLtDestroy(handle));
+	return 0;
+}
+
 static void *work(void *data)
 {
 	int size = *(int *)data;
@@ -196,6 +318,10 @@ int main(int argc, char **argv)
 		return all();
 	if (!strcmp(argv[1], "wrong"))
 		return wrong();
+	if (!strcmp(argv[1], "lt"))
+		return lt();
+	if (!strcmp(argv[1], "lt-wrong"))
+		return lt_wrong();
 	if (!strcmp(argv[1], "killed"))
 		return killed();
 	return !strcmp(argv[1], "threads") ? threads() : 2;

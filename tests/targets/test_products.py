@@ -47,6 +47,22 @@ CALLS = [
     ("cublasDtrmm", {"m": 6, "n": 5}, 5 * 6 * 6, 8 * (21 + 30 + 30), {}),
     ("cublasSgemm", {"m": 32, "n": 32, "k": 32}, 2 * 32 ** 3, 4 * 3 * 1024, {"compute type": "CUBLAS_COMPUTE_32F_FAST_TF32"}),
 ]
+# the same of its products of cuBLASLt
+LT_CALLS = [
+    ("cublasLtMatmul", {"m": 1536, "n": 2048, "k": 512}, 2 * 1536 * 2048 * 512, 2 * 512 * (1536 + 2048) + 2 * 1536 * 2048,
+     {"transa": "T", "transb": "N", "A type": "BFloat16", "C type": "BFloat16", "compute type": "CUBLAS_COMPUTE_32F",
+      "epilogue": "CUBLASLT_EPILOGUE_BIAS", "algorithm": None}),
+    ("cublasLtMatmul", {"m": 10, "n": 20, "k": 30}, 2 * 10 * 20 * 30, 4 * (300 + 600 + 200),
+     {"transa": "N", "transb": "T", "compute type": "CUBLAS_COMPUTE_32F_FAST_TF32", "epilogue": None}),
+    ("cublasLtMatmul", {"m": 7, "n": 8, "k": 9}, 2 * 7 * 8 * 9, 2 * (63 + 72) + 4 * 56,
+     {"A type": "Half", "C type": "Float", "epilogue": "CUBLASLT_EPILOGUE_GELU_AUX_BIAS"}),
+    ("cublasLtMatmul", {"m": 3, "n": 4, "k": 5, "batch count": 6}, 6 * 8 * 60, 6 * 8 * (15 + 20 + 12),
+     {"transa": "C", "B type": "ComplexFloat"}),
+    ("cublasLtMatmul", {"m": 3, "n": 4, "k": 5, "batch count": 7}, 7 * 2 * 60, 4 * (15 + 7 * 20 + 7 * 12),
+     {"epilogue": "CUBLASLT_EPILOGUE_BGRADA"}),
+    ("cublasLtMatmul", {"m": 16, "n": 32, "k": 64}, 2 * 16 * 32 * 64, 1024 + 2048 + 1024,
+     {"A type": "Float8_e4m3fn", "B type": "Float8_e5m2", "C type": "BFloat16", "epilogue": None}),
+]
 
 
 def tool(*words):
@@ -95,10 +111,11 @@ class Products(unittest.TestCase):
     def calls(trace):
         return sorted((e for e in trace.slices if e["cat"] == "library"), key=lambda e: e["ts"])
 
-    def check(self, trace):
+    def check(self, trace, expected=None):
+        expected = expected or CALLS
         calls = self.calls(trace)
-        self.assertEqual([e["name"] for e in calls], [call[0] for call in CALLS])
-        for number, (event, (name, sizes, flops, size, others)) in enumerate(zip(calls, CALLS), 1):
+        self.assertEqual([e["name"] for e in calls], [call[0] for call in expected])
+        for number, (event, (name, sizes, flops, size, others)) in enumerate(zip(calls, expected), 1):
             args = event["args"]
             self.assertEqual({k: args[k] for k in ("m", "n", "k", "batch count") if k in args}, sizes, name)
             self.assertEqual((args["library"], args["FLOPs"], args["operand bytes"], args["call number"]),
@@ -111,21 +128,64 @@ class Products(unittest.TestCase):
                 self.assertEqual(kernel["args"]["library call"], name)
                 self.assertEqual({k: kernel["args"].get(k) for k in args}, args, name)
                 self.assertGreaterEqual(trace.start(kernel), trace.start(event))
-        self.assertEqual(len(trace.gpu), len(CALLS) + 1)
+        split = sum(call[1].get("k", 0) > 4096 for call in expected)
+        self.assertEqual(len(trace.gpu), len(expected) + split)
 
     def test_calls_and_kernels(self):
         said = self.run_program("all", traced=False)
         self.assertEqual(self.run_program("all", "-q", "--libraries=cublas"), said)
         self.check(self.trace())
 
+    def test_lt(self):
+        """Sizes, operations, types and epilogues from descriptors, in both memory orders."""
+        said = self.run_program("lt", traced=False)
+        self.assertEqual(self.run_program("lt", "-q", "--libraries=cublas"), said)
+        self.check(self.trace(), LT_CALLS)
+
+    def test_lt_flops(self):
+        self.run_program("lt", "--libraries=cublas")
+        code, said = tool("stats", "--flops", "--by=rank", "--format=json", self.trace().path)
+        self.assertEqual(code, 0, said)
+        (row,) = json.loads(said)["gpu_flops_sum"]
+        self.assertEqual((row["FLOPs"], row["Calls"], row["Kernels"]),
+                         (sum(call[2] for call in LT_CALLS), len(LT_CALLS), len(LT_CALLS)))
+
+    def test_lt_inside_a_call(self):
+        """cublasGemmStridedBatchedEx goes through cublasLtMatmul: one call, whose kernel it is."""
+        self.run_program("all", "--libraries=cublas")
+        trace = self.trace()
+        (kernel,) = [e for e in trace.gpu if e["name"] == "sim_cublasLtMatmul"]
+        self.assertEqual(kernel["args"]["library call"], "cublasGemmStridedBatchedEx")
+        self.assertEqual(kernel["args"]["FLOPs"], 9 * 2 * 512)
+        self.assertNotIn("cublasLtMatmul", [e["name"] for e in self.calls(trace)])
+
+    def test_lt_wrong_calls(self):
+        """No descriptor is read where the library would read none; grouped sizes are not claimed."""
+        said = self.run_program("lt-wrong", traced=False)
+        self.assertEqual(said[0].count("cublasLtMatmul: 7\n"), 2)
+        self.assertEqual(self.run_program("lt-wrong", "-q", "--libraries=cublas"), said)
+        calls = [e["args"] for e in self.calls(self.trace())]
+        self.assertEqual([c.get("result") for c in calls], [1, 7, 7, None, None])
+        self.assertEqual([c.get("FLOPs") for c in calls], [None, None, None, None, 2 * 10 * 20 * 30])
+        self.assertEqual([c.get("m") for c in calls], [None, None, 10, None, 10])
+        self.assertTrue(all("operand bytes" not in c for c in calls[:4]), calls)
+        self.assertEqual([c.get("compute type") for c in calls[3:]], ["CUBLAS_COMPUTE_32F_FAST_TF32"] * 2)
+
     def test_perfetto(self):
         """The same calls and kernels come back from the other format."""
-        self.run_program("all", "--libraries=cublas", "--format=perfetto")
+        for word, calls in (("all", None), ("lt", LT_CALLS)):
+            with self.subTest(word):
+                self.come_back(word, calls)
+
+    def come_back(self, word, calls):
+        shutil.rmtree(self.folder)
+        os.mkdir(self.folder)
+        self.run_program(word, "--libraries=cublas", "--format=perfetto")
         found = [os.path.join(folder, name) for folder, _, names in os.walk(self.folder) for name in names
                  if name.endswith(".pftrace")]
         code, said = tool("convert", found[0], self.folder + "/back.pt.trace.json")
         self.assertEqual(code, 0, said)
-        self.check(self.trace())
+        self.check(self.trace(), calls)
 
     def test_killed(self):
         """Repair has every call, and no number twice."""

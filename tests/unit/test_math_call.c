@@ -131,6 +131,13 @@ Test(math_call, names_lead_back)
 
 		cr_assert_eq(gt_math_find_function(name, strlen(name)), i, "%s", name);
 	}
+	for (uint32_t i = 0; i < 2048; i++) {
+		const char *name = gt_math_epilogue(i);
+
+		if (name)
+			cr_assert_eq(gt_math_find_epilogue(name, strlen(name)), i, "%s", name);
+	}
+	cr_assert_null(gt_math_epilogue(1));
 	for (unsigned int i = 0; i < 256; i++) {
 		const char *name = gt_math_compute((uint8_t)i);
 
