@@ -174,40 +174,8 @@ uint32_t gt_key_step(const struct gt_model *model, const struct gt_op *op)
 	return gt_model_step_of(model, op);
 }
 
-static bool has_function(const struct gt_model *model, uint32_t name)
-{
-	const char *text = gt_model_name(model, name);
-	struct gt_frame frame;
-
-	gt_frame_parse(text, &frame); /* "module+0x1a2b" stands for itself */
-	return !frame.module_len || text[frame.function_len];
-}
-
-/* The frame that --by=line, function and module speak of: the nearest of the best rank, of
- * libraries one whose function is known before an address. NULL: no stack. */
-static uint32_t nearest(const struct gt_model *model, uint32_t stack, uint8_t *ret_rank)
-{
-	const struct gt_frames *frames;
-	uint32_t best = GT_NAME_NONE;
-
-	*ret_rank = 0;
-	if (stack >= model->stacks.count)
-		return GT_NAME_NONE;
-	frames = &model->stacks.at[stack];
-	for (uint32_t i = 0; i < frames->count; i++) {
-		uint8_t rank = gt_user_code_rank_of(model, frames->frame[i]);
-		bool tells = !rank && !*ret_rank && best != GT_NAME_NONE &&
-			     !has_function(model, best) && has_function(model, frames->frame[i]);
-
-		if (best != GT_NAME_NONE && rank <= *ret_rank && !tells)
-			continue;
-		best = frames->frame[i];
-		*ret_rank = rank;
-	}
-	return best;
-}
-
-/* The same of the Python functions that are open on a row at @t. */
+/* The frame that --by=line, function and module speak of, of the Python functions that are open on
+ * a row at @t: the nearest of the best rank. */
 static uint32_t nearest_on_row(const struct gt_model *model, uint32_t row, int64_t t,
 			       uint8_t *ret_rank)
 {
@@ -249,26 +217,33 @@ static uint32_t nearest_range(const struct gt_model *model, const struct gt_call
 	return best == GT_NONE ? GT_NAME_NONE : model->ranges.at[best].name;
 }
 
-static void put_frame(const struct gt_frame *frame, const char *text, enum gt_key key, char *out,
-		      size_t size)
+/* @text: without @backward in front of it. */
+static void put_frame(const struct gt_frame *frame, const char *backward, const char *text,
+		      enum gt_key key, char *out, size_t size)
 {
-	if (key == GT_KEY_LINE && frame->line)
-		snprintf(out, size, "%.*s:%ld", (int)frame->file_len, frame->file, frame->line);
-	else if (key == GT_KEY_MODULE && frame->module_len)
-		snprintf(out, size, "%.*s", (int)frame->module_len, frame->module);
-	else if (key == GT_KEY_MODULE && frame->file_len)
-		snprintf(out, size, "%.*s", (int)frame->file_len, frame->file);
-	else if (key == GT_KEY_FUNCTION)
-		snprintf(out, size, "%.*s", (int)frame->function_len, frame->function);
-	else
-		snprintf(out, size, "%s", text);
+	const char *part = text;
+	size_t length = strlen(text);
+
+	if (key == GT_KEY_LINE && frame->line) {
+		snprintf(out, size, "%s%.*s:%ld", backward, (int)frame->file_len, frame->file,
+			 frame->line);
+		return;
+	}
+	if (key == GT_KEY_MODULE && (frame->module_len || frame->file_len)) {
+		part = frame->module_len ? frame->module : frame->file;
+		length = frame->module_len ? frame->module_len : frame->file_len;
+	} else if (key == GT_KEY_FUNCTION) {
+		part = frame->function;
+		length = frame->function_len;
+	}
+	snprintf(out, size, "%s%.*s", backward, (int)length, part);
 }
 
 uint32_t gt_key_launching(const struct gt_model *model, uint32_t stack)
 {
 	uint8_t rank;
 
-	return nearest(model, stack, &rank);
+	return gt_user_code_launching(model, stack, &rank);
 }
 
 uint32_t gt_key_launching_range(const struct gt_model *model, const struct gt_call *call)
@@ -294,14 +269,15 @@ static void code_key(const struct gt_model *model, const struct gt_op *op, enum 
 bool gt_key_of_frame(const struct gt_model *model, uint32_t name, bool launches, enum gt_key key,
 		     char *out, size_t size)
 {
-	const char *text = gt_model_name(model, name);
+	const char *text = gt_model_name(model, name), *backward = gt_frame_backward(text);
 	struct gt_frame frame;
 
+	text += strlen(backward);
 	gt_frame_parse(text, &frame);
 	if (!launches && (!(gt_user_code_rank_of(model, name) & GT_FRAME_USER) ||
 			  (key == GT_KEY_LINE && !frame.line)))
 		return false;
-	put_frame(&frame, text, key, out, size);
+	put_frame(&frame, backward, text, key, out, size);
 	return true;
 }
 

@@ -78,6 +78,17 @@ size_t gt_stats_events(const struct gt_job *job, FILE *out);
 /* Whether a model has call stacks or functions of Python. */
 bool gt_stats_has_code(const struct gt_job *job);
 
+/* GPU time that threads of PyTorch's backward pass launched without a frame of the user's, for
+ * which a line must be known by its forward operator. */
+struct gt_stats_backward {
+	int64_t time, all;
+	bool is_tied; /* the trace knows forward operators, but not those */
+};
+
+/* Where a model is marked (trace/user_code.h). */
+struct gt_stats_backward gt_stats_backward(const struct gt_job *job,
+					   const struct gt_filter *filter);
+
 /* How many slices may be work of a device that is not known here, where no model has any GPU work;
  * else 0. */
 uint64_t gt_stats_unknown_work(const struct gt_job *job);

@@ -72,6 +72,11 @@ static bool parse_kineto(const char *text, struct gt_frame *frame)
 	return true;
 }
 
+const char *gt_frame_backward(const char *text)
+{
+	return strncmp(text, GT_FRAME_BACKWARD, strlen(GT_FRAME_BACKWARD)) ? "" : GT_FRAME_BACKWARD;
+}
+
 void gt_frame_parse(const char *text, struct gt_frame *ret_frame)
 {
 	size_t len = strlen(text);
@@ -361,7 +366,7 @@ bool gt_frame_is_machinery(const char *path)
 	const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
 
 	return gt_path_is_libc(path) || !strncmp(name, "libffi.so", 9) ||
-	       !strncmp(name, "_ctypes.", 8);
+	       !strncmp(name, "libgputrace.so", 14) || !strncmp(name, "_ctypes.", 8);
 }
 
 size_t gt_frame_print(const char *text, char *out, size_t size)

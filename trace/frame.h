@@ -11,6 +11,13 @@
 
 #include "trace/code_name/code_name.h"
 
+/* In front of the frames of a forward stack where they stand for what its backward pass launched
+ * (trace/user_code.h). */
+#define GT_FRAME_BACKWARD "backward of "
+
+/* "backward of ", or "" for any other frame. */
+const char *gt_frame_backward(const char *text);
+
 struct gt_frame { /* pieces of the frame's text, not terminated; len 0: not known */
 	const char *function, *file, *module;
 	size_t function_len, file_len, module_len;
@@ -24,7 +31,7 @@ struct gt_frame { /* pieces of the frame's text, not terminated; len 0: not know
 void gt_frame_parse(const char *text, struct gt_frame *ret_frame);
 
 /* Whether code of the module @path stands between a program and its calls and tells nothing of it:
- * libc, libffi and Python's ctypes. */
+ * libc, libffi, Python's ctypes, and gputrace's own wrappers. */
 bool gt_frame_is_machinery(const char *path);
 
 /* A frame for people: "function (module)" without the module's folder and the offset in it, so that

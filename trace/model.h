@@ -48,6 +48,12 @@ struct gt_collective_place {
 	uint64_t sequence; /* from 1; 0: not clear */
 };
 
+/* Where the forward operator of a launch of PyTorch's backward pass launched: run --pytorch. */
+struct gt_model_forward {
+	int64_t correlation;
+	uint32_t stack; /* index in stacks */
+};
+
 /* What the peak of a device depends on. */
 enum gt_work_type {
 	GT_WORK_UNKNOWN,
@@ -239,6 +245,7 @@ struct gt_model {
 	GT_VEC(uint32_t) groups;  /* of processes that communicate: names, with their members */
 	uint32_t group_size[UINT8_MAX + 1];        /* members, by index in groups; 0: not known */
 	GT_VEC(struct gt_collective_place) places; /* by correlation, one for each */
+	GT_VEC(struct gt_model_forward) forwards;  /* by correlation, one for each */
 	GT_VEC(struct gt_model_work) library_work; /* by correlation */
 	GT_VEC(struct gt_model_work) op_work;      /* by thread, then start */
 	GT_VEC(struct gt_note) notes;

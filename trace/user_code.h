@@ -26,11 +26,20 @@ uint8_t gt_user_code_rank(const char *frame, const char *const *globs, size_t co
 /* Whether NVTX ranges of that domain may be the user's. Pure, any thread. */
 bool gt_user_code_has_domain(const char *domain);
 
-/* Ranks all frames of a model (model->ranks): from then on the user's are preferred. -ENOMEM. */
+/* Ranks all frames of a model (model->ranks): from then on the user's are preferred. What the
+ * backward pass launched without one of them counts for the stack of its forward operator, if the
+ * trace has that: its frames, GT_FRAME_BACKWARD before each, become the outer ones. -ENOMEM. */
 int gt_user_code_mark(struct gt_model *model, const char *const *globs, size_t count);
 
 /* The rank of the frame with the name number @name. Where the model is not marked all code is the
  * user's. */
 uint8_t gt_user_code_rank_of(const struct gt_model *model, uint32_t name);
+
+/* The launching frame of a stack, a name number, and its rank: the nearest of the best rank, of
+ * libraries one whose function is known before an address. GT_NAME_NONE, 0: no stack. */
+uint32_t gt_user_code_launching(const struct gt_model *model, uint32_t stack, uint8_t *ret_rank);
+
+/* The stack of the forward operator of a launch, or GT_NONE. */
+uint32_t gt_user_code_forward(const struct gt_model *model, int64_t correlation);
 
 #endif

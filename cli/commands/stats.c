@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "analysis/stats.h"
+#include "analysis/stats_inside.h"
 #include "analysis/usage/usage.h"
 #include "cli/cmdline.h"
 #include "readers/show.h"
@@ -375,6 +376,30 @@ static void hint_stacks(const struct gt_cmdline *args, const struct gt_job *job)
 				    "with_stack=True); --by=op|nvtx|step may say more");
 }
 
+/* What the backward pass launched has no line where the trace does not tell its forward operator.
+ */
+static void hint_backward(const struct gt_cmdline *args, const struct gt_job *job,
+			  const struct gt_filter *filter)
+{
+	const char *by = gt_cmdline_get(args, "by");
+	struct gt_stats_backward lost;
+	char line[256];
+
+	if (!by || !gt_stats_has_inside(key_of(by)))
+		return;
+	lost = gt_stats_backward(job, filter);
+	if (!lost.time)
+		return;
+	snprintf(line, sizeof(line),
+		 "%.1f %% of the GPU time was launched by PyTorch's backward pass and has no line "
+		 "of "
+		 "the user's: %s",
+		 (double)lost.time * 100 / (double)lost.all,
+		 lost.is_tied ? "its forward operator is not in the trace"
+			      : "gputrace run --pytorch records its forward operator");
+	gt_cmdline_complain(line);
+}
+
 /* What a table of FLOPs leaves out. */
 static void hint_flops(const struct gt_job *job, const struct output *out)
 {
@@ -441,6 +466,7 @@ static int run_stats(const struct gt_cmdline *args)
 				hint(args, &out);
 				hint_flops(&job, &out);
 				hint_stacks(args, &job);
+				hint_backward(args, &job, &filter);
 				gt_cmdline_report_filter(&job, 1, &filter);
 			}
 			rc = built ? built : rc;

@@ -281,6 +281,8 @@ Test(frame, users)
 		{"/usr/lib/x86_64-linux-gnu/libc.so.6+0x12", 0},
 		{"ncclAllReduce (libnccl.so.2)", 0},
 		{"_PyEval (/opt/py/bin/python3.11+0x12)", 0},
+		{"backward of step (/srv/train.py:7)", 3},
+		{"backward of /usr/lib/x86_64-linux-gnu/libc.so.6+0x12", 0},
 		{"", 2},
 		{"operator()", 2},
 	};

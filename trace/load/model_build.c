@@ -372,6 +372,7 @@ int gt_build_finish(struct gt_builder *b)
 	     by_thread_and_time);
 	sort(model->waits.at, model->waits.count, sizeof(*model->waits.at), by_stream);
 	gt_build_places(model);
+	gt_build_forwards(model);
 	gt_build_works(model);
 	index_waits(model);
 	index_calls(model);

@@ -107,6 +107,12 @@ uint32_t gt_build_stack_by_text(struct gt_builder *b, uint32_t text);
  * loses the address, which is another one in each run. */
 uint32_t gt_build_function(struct gt_model *model, const char *name, size_t len);
 
+/* The launch with this correlation is the backward pass of what the stack launched. -ENOMEM. */
+int gt_build_forward(struct gt_model *model, int64_t correlation, uint32_t stack);
+
+/* Sorts them; one for each launch. */
+void gt_build_forwards(struct gt_model *model);
+
 /* The module of some frames had the file @path with that build id. */
 void gt_build_module(struct gt_builder *b, const char *path, size_t path_len, const char *build_id,
 		     size_t build_id_len);

@@ -302,6 +302,9 @@ static int take_op(struct model_events *e, const struct gt_event *event,
 	    gt_build_place(model, event->correlation ? (int64_t)event->correlation : -1,
 			   event->kernel.library.sequence))
 		return -ENOMEM;
+	if (event->launch.forward &&
+	    gt_build_forward(model, op.correlation, stack_of(e, event->launch.forward)))
+		return -ENOMEM;
 	if (event->kind == GT_EVENT_KERNEL && event->kernel.library.is_math &&
 	    gt_build_work(model, op.correlation, &event->kernel.library.math))
 		return -ENOMEM;

@@ -177,6 +177,16 @@ static int64_t size_of(struct gt_builder *b, const struct gt_trace_event *record
 		       &b->model->odd.no_bytes);
 }
 
+static int take_forward(struct gt_builder *b, const struct gt_trace_event *record,
+			int64_t correlation)
+{
+	int64_t id = gt_record_int(record, GT_ARG_FORWARD_STACK, 0);
+
+	if (id <= 0)
+		return 0;
+	return gt_build_forward(b->model, correlation, gt_build_stack_by_id(b, id));
+}
+
 static int take_op(struct gt_builder *b, const struct gt_trace_event *record, enum gt_op_kind kind)
 {
 	struct gt_model *model = b->model;
@@ -207,6 +217,8 @@ static int take_op(struct gt_builder *b, const struct gt_trace_event *record, en
 	    gt_build_mangled(model, op.name, gt_build_text(b, &record->arg[GT_ARG_MANGLED])))
 		return -ENOMEM;
 	if (op.comm && gt_build_place_of(model, record))
+		return -ENOMEM;
+	if (take_forward(b, record, op.correlation))
 		return -ENOMEM;
 	if (kind == GT_OP_KERNEL && gt_build_work_of(model, record))
 		return -ENOMEM;

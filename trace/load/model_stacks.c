@@ -4,6 +4,7 @@
  * One thread.
  */
 #include <ctype.h>
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -108,6 +109,36 @@ uint32_t gt_build_stack_by_text(struct gt_builder *b, uint32_t text)
 	if (!b->short_stack[text])
 		b->short_stack[text] = new_stack(b->model) + 1;
 	return b->short_stack[text] - 1;
+}
+
+int gt_build_forward(struct gt_model *model, int64_t correlation, uint32_t stack)
+{
+	struct gt_model_forward forward = {.correlation = correlation, .stack = stack};
+
+	if (correlation <= 0 || stack == GT_NONE)
+		return 0;
+	return gt_vec_push(&model->forwards, forward) ? 0 : -ENOMEM;
+}
+
+static int by_correlation(const void *a, const void *b)
+{
+	const struct gt_model_forward *x = a, *y = b;
+
+	return x->correlation < y->correlation ? -1 : x->correlation > y->correlation;
+}
+
+void gt_build_forwards(struct gt_model *model)
+{
+	struct gt_model_forward *at = model->forwards.at;
+	size_t kept = 0;
+
+	if (!model->forwards.count)
+		return;
+	qsort(at, model->forwards.count, sizeof(*at), by_correlation);
+	for (size_t i = 1; i < model->forwards.count; i++)
+		if (at[i].correlation != at[kept].correlation)
+			at[++kept] = at[i];
+	model->forwards.count = kept + 1;
 }
 
 uint32_t gt_build_function(struct gt_model *model, const char *name, size_t len)
