@@ -19,7 +19,7 @@ static int copy_file(const char *from, const char *to)
 	size_t n;
 
 	while (out && !rc && (n = fread(buffer, 1, sizeof(buffer), in)))
-		rc = fwrite(buffer, 1, n, out) == n ? 0 : -EIO;
+		rc = fwrite(buffer, 1, n, out) == n ? 0 : -errno;
 	if (out && fclose(out) && !rc)
 		rc = -errno;
 	if (in)

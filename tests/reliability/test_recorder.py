@@ -516,7 +516,7 @@ class Killed(Base):
     def test_a_good_end(self):
         result, paths = self.run_killed("work=5 exit=0")
         self.assertEqual((result.status, paths), (0, []))
-        self.assertIn("no dump: nothing asked --flight-recorder for one", result.said[-1])
+        self.assertIn("nothing asked --flight-recorder for one", result.said[-1])
 
 
 if __name__ == "__main__":
