@@ -27,10 +27,24 @@ const char *gt_hang_verdict_name(enum gt_hang_verdict verdict)
 	return names[verdict];
 }
 
-/* The oldest on any stream; of graphs that are partly done only if there is nothing else. NULL:
- * nothing is in flight. */
-static const struct gt_hang_operation *oldest(const struct gt_hang_report *report,
-					      const struct gt_hang_stream **ret_stream)
+/* A copy or a set: it ends by itself, while a kernel may run on. */
+static bool is_copy(const struct gt_hang_operation *operation)
+{
+	return !operation->is_kernel && operation->name && strstr(operation->name->text, "Mem");
+}
+
+/* Whether @a is more likely what everything waits for: graphs that are partly done come last, then
+ * copies, whose records may be late; then the oldest is first. */
+static bool is_likelier(const struct gt_hang_operation *a, const struct gt_hang_operation *b)
+{
+	if (!a->finished != !b->finished)
+		return !a->finished;
+	return is_copy(a) != is_copy(b) ? is_copy(b) : a->age > b->age;
+}
+
+/* The likeliest on any stream. NULL: nothing is in flight. */
+static const struct gt_hang_operation *likeliest(const struct gt_hang_report *report,
+						 const struct gt_hang_stream **ret_stream)
 {
 	const struct gt_hang_operation *found = NULL;
 
@@ -38,8 +52,7 @@ static const struct gt_hang_operation *oldest(const struct gt_hang_report *repor
 		for (uint32_t k = 0; k < report->streams[i].has; k++) {
 			const struct gt_hang_operation *at = &report->streams[i].operations[k];
 
-			if (found && (!at->finished < !found->finished ||
-				      (!at->finished == !found->finished && at->age <= found->age)))
+			if (found && !is_likelier(at, found))
 				continue;
 			found = at;
 			*ret_stream = &report->streams[i];
@@ -240,7 +253,7 @@ void gt_hang_judge(struct gt_hang_report *report)
 {
 	const struct gt_hang_thread *first = report->thread_count ? &report->threads[0] : NULL;
 	const struct gt_hang_stream *stream = NULL;
-	const struct gt_hang_operation *operation = oldest(report, &stream);
+	const struct gt_hang_operation *operation = likeliest(report, &stream);
 
 	report->guilty = first;
 	if (report->is_asked && report->idle < MOVES_NS) {
