@@ -12,7 +12,7 @@ import unittest
 
 sys.dont_write_bytecode = True
 
-from gpucheck import judge, plan, preflight, process, report, rows, trace
+from gpucheck import judge, live, plan, preflight, process, report, rows, trace
 
 
 def ended(status=0, timed_out=False, text=""):
@@ -285,6 +285,13 @@ class TestReport(unittest.TestCase):
             file.truncate(report.MOST_FILE + 1)
         self.assertEqual(report.pack_captures(captures, self.out),
                          (["gpu-check-captures.tar.gz"], ["large"]))
+
+
+class TestSteps(unittest.TestCase):
+    def test_blocks_that_lie_in_a_span(self):
+        text = "ready 3\n100.02 9.0\n100.5 8.0\n101.2 10.0\n101.95 12\n102.01 3"
+        self.assertEqual(live.median_between(text, 100, 102), 10.0)
+        self.assertIsNone(live.median_between(text, 200, 300))
 
 
 if __name__ == "__main__":

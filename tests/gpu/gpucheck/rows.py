@@ -5,11 +5,11 @@ import dataclasses
 import functools
 import typing
 
-from gpucheck import frameworks, overhead, programs
+from gpucheck import frameworks, live, overhead, programs
 
 # Seconds before the rest of a group is put behind the others; 540 s are for all.
-SHARES = {"probes": 200, "programs": 60, "captures": 40, "frameworks": 120, "more programs": 60,
-          "bench": 60, "overhead": 400}
+SHARES = {"probes": 200, "programs": 60, "captures": 40, "commands": 60, "frameworks": 120,
+          "more programs": 60, "bench": 60, "overhead": 400}
 
 PROGRAMS = [("driver --count=5000", "run"), ("graph-static --nodes=100 --count=500", "run")]
 SENSED = "driver --count=100000"
@@ -24,6 +24,13 @@ MORE_PROGRAMS = [
 ]
 CAPTURED = ["launches-static --count=50 --threads=2", "graph-static --nodes=10 --count=5",
             "copies-static --count=2", "driver --count=20", "launches-shared --count=50"]
+COMMANDS = [
+    ("attach, detach, attach again", live.attach),
+    ("start and stop, twice", live.windows),
+    ("a dump of the flight recorder", live.dump),
+    ("hang: a kernel that runs on", live.hang),
+    ("killed, and its trace closed", live.kill),
+]
 FRAMEWORKS = [
     ("torch_step.py", functools.partial(frameworks.counted, script="torch_step.py")),
     ("torch_graph.py", functools.partial(frameworks.counted, script="torch_graph.py")),
@@ -31,6 +38,7 @@ FRAMEWORKS = [
                                            package="triton")),
     ("torch.profiler inside", frameworks.inside),
     ("torch.profiler inside, own", lambda session: frameworks.inside(session, "--coexist=own")),
+    ("a step of PyTorch, recorded and not, in turns", live.step_cost),
     ("jax_step.py", functools.partial(frameworks.at_least, script="jax_step.py", package="jax")),
 ]
 BENCHES = [
@@ -89,6 +97,7 @@ def table(claims, injected=(), rounds=5, with_overhead=True):
     rows.append(Row(f"sensors {SENSED}", "programs", functools.partial(programs.sensors, program=SENSED)))
     rows += [Row(f"capture {program}", "captures",
                  functools.partial(programs.capture, program=program)) for program in CAPTURED]
+    rows += [Row(name, "commands", work) for name, work in COMMANDS]
     rows += [Row(name, "frameworks", work) for name, work in FRAMEWORKS]
     rows += program_rows("more programs", MORE_PROGRAMS)
     if with_overhead:
