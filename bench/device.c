@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Loads the driver and the runtime, see the header. Main thread.
+ * Loads the driver, the runtime and cuBLAS, see the header. Main thread.
  */
 #include "bench/device.h"
 
@@ -64,30 +64,56 @@ int gt_bench_device_open(struct gt_bench_device *device, size_t bytes)
 	return 0;
 }
 
+/* A function, and the variable that is to hold it. */
+struct bench_function {
+	const char *name;
+	void *at;
+};
+
+/* The first of the libraries @names that is there, then all of @functions; both end with NULL. */
+static int load(const char *const *names, const struct bench_function *functions)
+{
+	void *library = NULL, *function;
+
+	for (; !library && *names; names++)
+		library = dlopen(*names, RTLD_NOW | RTLD_GLOBAL);
+	for (; library && functions->name; functions++) {
+		function = dlsym(RTLD_DEFAULT, functions->name);
+		if (!function)
+			return -1;
+		memcpy(functions->at, &function, sizeof(function));
+	}
+	return library ? 0 : -1;
+}
+
 int gt_bench_device_runtime(struct gt_bench_device *device)
 {
 	static const char *const names[] = {"libcudart.so.13", "libcudart.so.12",
-					    "libcudart.so.11.0", "libcudart.so"};
-	const struct {
-		const char *name;
-		void *at;
-	} functions[] = {{"cudaMemsetAsync", &device->memset_async},
-			 {"cudaGetDevice", &device->get_device},
-			 {"cudaStreamIsCapturing", &device->is_capturing},
-			 {"cudaGetLastError", &device->last_error}};
-	void *library = NULL;
+					    "libcudart.so.11.0", "libcudart.so", NULL};
+	const struct bench_function functions[] = {{"cudaMemsetAsync", &device->memset_async},
+						   {"cudaGetDevice", &device->get_device},
+						   {"cudaStreamIsCapturing", &device->is_capturing},
+						   {"cudaGetLastError", &device->last_error},
+						   {NULL, NULL}};
 
-	for (size_t i = 0; !library && i < sizeof(names) / sizeof(names[0]); i++)
-		library = dlopen(names[i], RTLD_NOW | RTLD_GLOBAL);
 	device->failed = "libcudart is not there";
-	for (size_t i = 0; library && i < sizeof(functions) / sizeof(functions[0]); i++) {
-		void *function = dlsym(RTLD_DEFAULT, functions[i].name);
+	return load(names, functions);
+}
 
-		if (!function)
-			return -1;
-		memcpy(functions[i].at, &function, sizeof(function));
-	}
-	return library ? 0 : -1;
+int gt_bench_device_cublas(struct gt_bench_device *device)
+{
+	static const char *const names[] = {"libcublas.so.13", "libcublas.so.12", "libcublas.so.11",
+					    NULL};
+	const struct bench_function functions[] = {{"cublasCreate_v2", &device->create},
+						   {"cublasSetStream_v2", &device->set_stream},
+						   {"cublasSgemm_v2", &device->sgemm},
+						   {NULL, NULL}};
+
+	device->failed = "libcublas is not there";
+	if (load(names, functions))
+		return -1;
+	device->failed = "cublasCreate";
+	return device->create(&device->cublas);
 }
 
 int gt_bench_device_graph(struct gt_bench_device *device, int nodes)

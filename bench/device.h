@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The driver and the runtime as the workload needs them, loaded at run time. Functions are looked
- * up in the global scope first, so that a preloaded hook is found as in a linked program.
+ * The driver, the runtime and cuBLAS as the workload needs them, loaded at run time. Functions are
+ * looked up in the global scope first, so that a preloaded hook is found as in a linked program.
  */
 #ifndef GT_BENCH_DEVICE_H
 #define GT_BENCH_DEVICE_H
@@ -43,6 +43,13 @@ struct gt_bench_device {
 	int (*get_device)(int *ret_device);
 	int (*is_capturing)(CUstream stream, int *ret_status);
 	int (*last_error)(void);
+	/* of cuBLAS, and its handle */
+	void *cublas;
+	int (*create)(void **ret_handle);
+	int (*set_stream)(void *handle, CUstream stream);
+	int (*sgemm)(void *handle, int transa, int transb, int m, int n, int k, const float *alpha,
+		     const void *a, int lda, const void *b, int ldb, const float *beta, void *c,
+		     int ldc);
 	CUcontext context;
 	CUfunction kernel;
 	CUdeviceptr memory;
@@ -59,6 +66,9 @@ int gt_bench_device_open(struct gt_bench_device *device, size_t bytes);
 
 /* Loads the functions of the runtime, of any CUDA version on the machine. */
 int gt_bench_device_runtime(struct gt_bench_device *device);
+
+/* Loads cuBLAS, of any CUDA version on the machine, and makes a handle. */
+int gt_bench_device_cublas(struct gt_bench_device *device);
 
 /* A graph of @nodes empty kernels. */
 int gt_bench_device_graph(struct gt_bench_device *device, int nodes);

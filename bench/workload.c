@@ -33,6 +33,7 @@
 #define GRAPH_NODES   100
 #define STEP_KERNELS  300
 #define COPY_BYTES    4096
+#define SIZE          8 /* of the matrices */
 #define PAUSE_NS      10000000
 
 struct workload {
@@ -42,7 +43,7 @@ struct workload {
 	int (*op)(CUstream stream);
 	long rate;      /* launches per second; 0: unlimited */
 	int sync_every; /* calls; 0: after each part, not measured */
-	bool needs_runtime, needs_graph;
+	int (*prepare)(struct gt_bench_device *device); /* NULL: only the driver */
 };
 
 static struct gt_bench_device device;
@@ -126,6 +127,25 @@ static int replay(CUstream stream)
 	return (int)device.cu.graph_launch(device.graph, stream);
 }
 
+static int make_graph(struct gt_bench_device *of)
+{
+	return gt_bench_device_graph(of, GRAPH_NODES);
+}
+
+/* Matrices that lie behind each other in the device's few bytes. */
+static int multiply(CUstream stream)
+{
+	static const float one = 1, none = 0;
+	static CUstream last;
+	CUdeviceptr a = device.memory, b = a + COPY_BYTES / 4, c = b + COPY_BYTES / 4;
+
+	if (stream != last && device.set_stream(device.cublas, stream))
+		return 1;
+	last = stream;
+	return device.sgemm(device.cublas, 0, 0, SIZE, SIZE, SIZE, &one, (void *)(uintptr_t)a, SIZE,
+			    (void *)(uintptr_t)b, SIZE, &none, (void *)(uintptr_t)c, SIZE);
+}
+
 /* Calls of the operating system that return at once: --osrt reads the clock around them. */
 static int write_byte(CUstream stream)
 {
@@ -146,23 +166,24 @@ static int lock(CUstream stream)
 }
 
 static const struct workload workloads[] = {
-	/* name, threads, launches per call, call, rate, synchronize every */
-	{"loop", 1, 1, launch_kernel, 0, 0, false, false},
-	{"loop4", 4, 1, launch_kernel, 0, 0, false, false},
-	{"loop16", 16, 1, launch_kernel, 0, 0, false, false},
-	{"sets", 1, 1, set, 0, 0, true, false},
-	{"queries", 1, 1, ask_and_launch, 12000, 0, true, false},
-	{"rate1k", 1, 1, launch_kernel, 1000, 0, false, false},
-	{"rate10k", 1, 1, launch_kernel, 10000, 0, false, false},
-	{"rate100k", 1, 1, launch_kernel, 100000, 0, false, false},
-	{"rate200k", 1, 1, launch_kernel, 200000, 0, false, false},
-	{"rate300k", 1, 1, launch_kernel, 300000, 0, false, false},
-	{"graph", 1, GRAPH_NODES, replay, 0, 0, false, true},
-	{"copies", 1, 1, copy, 0, 0, false, false},
-	{"blocks", 1, 1, allocate_and_free, 0, 0, false, false},
-	{"decode", 1, 1, launch_kernel, 0, STEP_KERNELS, false, false},
-	{"writes", 1, 1, write_byte, 0, 0, false, false},
-	{"locks", 1, 1, lock, 0, 0, false, false},
+	/* name, threads, launches per call, call, rate, synchronize every, what it needs */
+	{"loop", 1, 1, launch_kernel, 0, 0, NULL},
+	{"loop4", 4, 1, launch_kernel, 0, 0, NULL},
+	{"loop16", 16, 1, launch_kernel, 0, 0, NULL},
+	{"sets", 1, 1, set, 0, 0, gt_bench_device_runtime},
+	{"queries", 1, 1, ask_and_launch, 12000, 0, gt_bench_device_runtime},
+	{"rate1k", 1, 1, launch_kernel, 1000, 0, NULL},
+	{"rate10k", 1, 1, launch_kernel, 10000, 0, NULL},
+	{"rate100k", 1, 1, launch_kernel, 100000, 0, NULL},
+	{"rate200k", 1, 1, launch_kernel, 200000, 0, NULL},
+	{"rate300k", 1, 1, launch_kernel, 300000, 0, NULL},
+	{"graph", 1, GRAPH_NODES, replay, 0, 0, make_graph},
+	{"copies", 1, 1, copy, 0, 0, NULL},
+	{"blocks", 1, 1, allocate_and_free, 0, 0, NULL},
+	{"decode", 1, 1, launch_kernel, 0, STEP_KERNELS, NULL},
+	{"writes", 1, 1, write_byte, 0, 0, NULL},
+	{"locks", 1, 1, lock, 0, 0, NULL},
+	{"products", 1, 1, multiply, 0, 0, gt_bench_device_cublas},
 };
 
 static const struct workload *find(const char *name)
@@ -330,11 +351,7 @@ static int prepare(void)
 {
 	int error = gt_bench_device_open(&device, COPY_BYTES);
 
-	if (!error && chosen->needs_runtime)
-		error = gt_bench_device_runtime(&device);
-	if (!error && chosen->needs_graph)
-		error = gt_bench_device_graph(&device, GRAPH_NODES);
-	return error;
+	return !error && chosen->prepare ? chosen->prepare(&device) : error;
 }
 
 static void report(const struct part *part, double wall, double drain)

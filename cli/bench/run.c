@@ -17,6 +17,7 @@
 #include <unistd.h>
 
 #include "cli/bench/bench.h"
+#include "core/schema/library_sink.h"
 #include "core/schema/os_call.h"
 #include "readers/events.h"
 
@@ -137,18 +138,35 @@ static void forget_tracers(void)
 	}
 }
 
-/* --osrt needs another library, beside ours: its path, "" for the other levels. */
+/* Options that need another library, beside ours. */
+static const struct {
+	const char *setting, *library;
+} second_libraries[] = {
+	{"GPUTRACE_OSRT=", GT_OS_LIBRARY},
+	{"GPUTRACE_LIBRARIES=cublas", GT_LIBRARY_CUBLAS},
+};
+
+static const char *library_of(const char *setting)
+{
+	for (size_t i = 0; i < sizeof(second_libraries) / sizeof(second_libraries[0]); i++)
+		if (!strncmp(setting, second_libraries[i].setting,
+			     strlen(second_libraries[i].setting)))
+			return second_libraries[i].library;
+	return NULL;
+}
+
+/* Its path, "" for the levels that need none. */
 static const char *second_library(const struct gt_bench *bench, const struct gt_bench_level *level,
 				  char *ret_path, size_t size)
 {
 	const char *slash = strrchr(bench->library, '/');
 	int folder = slash ? (int)(slash + 1 - bench->library) : 0;
-	bool wanted = false;
+	const char *wanted = NULL;
 
-	for (const char *const *setting = level->settings; *setting; setting++)
-		wanted |= !strncmp(*setting, "GPUTRACE_OSRT=", 14);
+	for (const char *const *setting = level->settings; !wanted && *setting; setting++)
+		wanted = library_of(*setting);
 	snprintf(ret_path, size, "%.*s%s", wanted ? folder : 0, bench->library,
-		 wanted ? GT_OS_LIBRARY : "");
+		 wanted ? wanted : "");
 	return ret_path;
 }
 

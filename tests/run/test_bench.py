@@ -16,6 +16,7 @@ from test_traced import simulated, wait_for
 
 OWN = ["none", "preload", "floor", "hooks", "kernels", "minimal", "calls", "stacks", "python", "nvtx", "full",
        "pftrace"]
+HAS_CUBLAS = (BUILD / "tests/simcuda/130000/libcublas.so.13").exists()
 PER_THREAD = 9  # CUpti_ActivityAttribute
 FAKE_NSYS = """#!/bin/sh
 [ "$1" != --version ] || exit 0
@@ -105,8 +106,17 @@ class TestBench(BenchTest):
             self.assertIn("libgputrace.so", files)
             self.assertEqual("calling init: " + str(LIBRARY.parent / "libgputrace-osrt.so") in files, loaded)
 
+    @unittest.skipUnless(HAS_CUBLAS, "the simulated device has no cuBLAS")
+    def test_products(self):
+        """The library that --libraries=cublas needs is preloaded there, and the calls are in the file."""
+        told = self.levels(self.measure("--workloads=products", "--levels=stacks,cublas"), "products")
+        alone, recorded = (told[name]["bytes_per_launch"]["median"] for name in ("stacks", "cublas"))
+        self.assertGreater(alone, 0)
+        self.assertGreater(recorded, alone + 200)  # a slice with its arguments, which the kernel has, too
+
     def test_every_workload(self):
         names = "loop,loop4,loop16,sets,rate1k,rate10k,rate100k,rate200k,rate300k,graph,copies,decode,writes,locks"
+        names += ",products" if HAS_CUBLAS else ""
         told = self.measure("--levels=none,stacks", "--workloads=" + names, "--clock=cpu")
         for name in names.split(","):
             for level in self.levels(told, name).values():
