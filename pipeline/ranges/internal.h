@@ -50,6 +50,8 @@ struct gt_range {
 	bool has_work;       /* something that starts GPU work was called inside */
 	bool settled;        /* its shadows are out */
 	bool left_out;       /* by a filter: only its place among the others counts */
+	bool has_node;       /* backward: an operator with a number ran in it */
+	uint64_t node;       /* the number of the last one */
 	uint64_t library;    /* number of what the call of a library launches, 0: nothing */
 };
 

@@ -198,8 +198,20 @@ void gt_range_uncross(const struct gt_ranges *ranges, struct gt_range *range)
 		inner->event.detached = true;
 }
 
+/* The engine's range tells only by what runs in it which forward operator it belongs to. */
+static void tell_node(struct gt_ranges *ranges, struct gt_range *range)
+{
+	struct gt_range *outer = range->event.has_sequence ? gt_range_outer(ranges, range) : NULL;
+
+	if (!outer || !outer->event.is_backward)
+		return;
+	outer->has_node = true;
+	outer->node = range->event.sequence;
+}
+
 void gt_range_close(struct gt_ranges *ranges, struct gt_range *range, uint64_t end)
 {
+	tell_node(ranges, range);
 	gt_range_remove_from_thread(ranges, range);
 	ranges->open_count -= !range->left_out;
 	if (range->started)

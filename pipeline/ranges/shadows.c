@@ -19,7 +19,8 @@
 #define SETTLE_FORCED   1024u
 
 /* What runs backward is tied to its forward operator by the sequence number that both have: to the
- * place of its last launch, not of an allocation or another call. */
+ * place of its last launch, not of an allocation or another call. What the engine does behind the
+ * operator (sums of gradients, casts) goes with it. */
 static void tie_backward(struct gt_ranges *ranges, struct gt_launch *launch, uint64_t sequence,
 			 bool backward, bool expects)
 {
@@ -35,21 +36,23 @@ static void tie_backward(struct gt_ranges *ranges, struct gt_launch *launch, uin
 static void find_operator(struct gt_ranges *ranges, struct gt_range *range,
 			  struct gt_launch *launch, bool expects)
 {
-	const struct gt_range_event *numbered = NULL;
-	bool backward = false;
+	bool backward = false, numbered = false;
+	uint64_t sequence = 0;
 
 	for (uint32_t i = 0; range && i < GT_RANGE_CHAIN_MAX; i++) {
 		if (range->event.is_operator && !range->left_out && !launch->op)
 			launch->op = range->event.id;
 		if (!launch->library)
 			launch->library = range->library;
-		if (range->event.has_sequence && !numbered)
-			numbered = &range->event;
+		if (!numbered && (range->event.has_sequence || range->has_node)) {
+			numbered = true;
+			sequence = range->event.has_sequence ? range->event.sequence : range->node;
+		}
 		backward |= range->event.is_backward;
 		range = gt_range_outer(ranges, range);
 	}
 	if (numbered)
-		tie_backward(ranges, launch, numbered->sequence, backward, expects);
+		tie_backward(ranges, launch, sequence, backward, expects);
 }
 
 /* Operations are shown inside it, and it on their streams. */

@@ -205,6 +205,14 @@ class Frameworks(unittest.TestCase):
         self.assertEqual([("launch (torch_operators.py:" in line, "allocate" in line) for line in by],
                          [(True, False)] * 3)
 
+    def test_forward_by_behind_the_operator(self):
+        """The engine sums gradients when the operator with the number is over, inside its own range."""
+        _, _, trace, _ = self.run_program(sys.executable, "torch_operators.py", "--pytorch",
+                                          path=os.path.join(HERE, "fake_torch"), flags=("-X", "sums"))
+        sums = {e["args"]["External id"] for e in trace.slices if e["cat"] == "cpu_op" and e["name"] == "aten::sum"}
+        by = [e["args"].get("forward by", "") for e in trace.gpu if e["args"].get("External id") in sums]
+        self.assertEqual(["launch (torch_operators.py:" in line for line in by], [True] * 3)
+
     def test_stand_in_without_the_option(self):
         _, _, trace, _ = self.run_program(sys.executable, "torch_operators.py",
                                           path=os.path.join(HERE, "fake_torch"))

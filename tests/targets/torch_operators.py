@@ -62,6 +62,10 @@ class Scale(torch.autograd.Function):
         return grad * 2
 
 
+if "sums" in sys._xoptions:
+    Scale.sum_gradients = staticmethod(launch)
+
+
 def step():
     x = torch.ones(3, 4, requires_grad=True)
     y = Scale.apply(x)
