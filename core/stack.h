@@ -31,6 +31,7 @@ struct gt_stack_frame {
 	uint32_t line;                    /* 1.., 0: not known */
 	uint64_t offset;                  /* of the call, in the module; the address for JIT code */
 	bool ours; /* of the tracer, the CUDA runtime or the driver: cut off at the innermost end */
+	uint8_t line_class; /* 1 + enum gt_line_class; 0: gt_stack_line has not looked it up yet */
 };
 
 /* A stack. Its address stays valid and is the same for equal stacks. */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * Whose code a frame is: the user's, or a library's by its path, module or function
- * (user_code.def). What asked for GPU work is the innermost frame of the user's.
+ * (core/json/user_code.def). What asked for GPU work is the innermost frame of the user's.
  */
 #ifndef GT_TRACE_USER_CODE_H
 #define GT_TRACE_USER_CODE_H
@@ -10,6 +10,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "core/json/code_owner.h"
 #include "trace/model.h"
 
 /* How good a frame is as the place of a launch: the innermost of the best ones is taken. */
@@ -22,6 +23,9 @@ enum gt_frame_rank {
 /* Sum of enum gt_frame_rank for a frame. @globs: --user-code, patterns (*, ?) that the source
  * file, the module or the function must fit. Pure, any thread. */
 uint8_t gt_user_code_rank(const char *frame, const char *const *globs, size_t count);
+
+/* How much the frame tells in "launched by". Pure, any thread. */
+enum gt_line_class gt_user_code_line_class(const char *frame);
 
 /* Whether NVTX ranges of that domain may be the user's. Pure, any thread. */
 bool gt_user_code_has_domain(const char *domain);

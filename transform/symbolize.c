@@ -11,17 +11,15 @@
 #include <string.h>
 #include <zlib.h>
 
+#include "core/json/code_owner.h"
 #include "readers/chrome/reader.h"
 #include "readers/keymap.h"
 #include "readers/vec.h"
 #include "recover/close.h"
+#include "trace/user_code.h"
 #include "transform/launch_stubs.h"
 #include "transform/native_frame.h"
 #include "transform/source.h"
-
-/* "launched by", as the tracer writes it. */
-#define LINE_FRAMES 8
-#define LINE_BYTES  400
 
 #define PATH_BYTES  4096
 #define FRAME_BYTES 16384
@@ -141,26 +139,31 @@ static void put_short(FILE *out, const char *text, size_t len)
 		fwrite(from, 1, left, out);
 }
 
-/* What "launched by" is made of: the texts of the nearest frames. */
+/* What "launched by" is made of: the texts of the frames. */
 struct symbolize_line {
-	char *text[LINE_FRAMES];
+	char *text[GT_LINE_LOOK];
+	enum gt_line_class class[GT_LINE_LOOK];
 	size_t count; /* of all frames */
 };
 
 static FILE *open_text(struct symbolize_line *line, char **text, size_t *size)
 {
 	*text = NULL;
-	return line->count < LINE_FRAMES ? open_memstream(text, size) : NULL;
+	return line->count < GT_LINE_LOOK ? open_memstream(text, size) : NULL;
 }
 
-static void close_text(struct symbolize_line *line, FILE *out, char **text)
+/* @whole: the frame with its path. */
+static void close_text(struct symbolize_line *line, FILE *out, char **text, const char *whole)
 {
-	if (out && fclose(out) == 0)
+	if (out && fclose(out) == 0) {
 		line->text[line->count] = *text;
+		line->class[line->count] = gt_user_code_line_class(whole);
+	}
 	line->count++;
 }
 
-static void add_short(struct symbolize_line *line, const char *text, size_t len)
+/* @text: as it stands in the file; @plain: without escapes, "": too long. */
+static void add_short(struct symbolize_line *line, const char *text, size_t len, const char *plain)
 {
 	size_t size;
 	char *made;
@@ -168,10 +171,10 @@ static void add_short(struct symbolize_line *line, const char *text, size_t len)
 
 	if (out)
 		put_short(out, text, len);
-	close_text(line, out, &made);
+	close_text(line, out, &made, plain);
 }
 
-static void add_found(struct symbolize_line *line, const char *found)
+static void add_found(struct symbolize_line *line, const char *found, const char *whole)
 {
 	size_t size;
 	char *made;
@@ -179,24 +182,25 @@ static void add_found(struct symbolize_line *line, const char *found)
 
 	if (out)
 		put_escaped(out, found);
-	close_text(line, out, &made);
+	close_text(line, out, &made, whole);
 }
 
 static char *join_line(struct symbolize_line *line)
 {
-	size_t size, used = 0, i;
+	struct gt_line_frame frames[GT_LINE_LOOK];
+	size_t size, count = 0, chosen[GT_LINE_FRAMES], shown;
 	char *made = NULL;
 	FILE *out = open_memstream(&made, &size);
 
-	for (i = 0; out && i < line->count && i < LINE_FRAMES && line->text[i]; i++) {
-		used += strlen(line->text[i]) + (i ? 3 : 0);
-		if (i && used > LINE_BYTES)
-			break;
-		fprintf(out, "%s%s", i ? " < " : "", line->text[i]);
-	}
-	if (out && i < line->count)
+	for (; count < line->count && count < GT_LINE_LOOK && line->text[count]; count++)
+		frames[count] =
+			(struct gt_line_frame){line->class[count], strlen(line->text[count])};
+	shown = gt_line_choose(frames, count, chosen);
+	for (size_t i = 0; out && i < shown; i++)
+		fprintf(out, "%s%s", i ? " < " : "", line->text[chosen[i]]);
+	if (out && shown < line->count)
 		fputs(" < ...", out);
-	for (i = 0; i < LINE_FRAMES; i++)
+	for (size_t i = 0; i < GT_LINE_LOOK; i++)
 		free(line->text[i]);
 	return out && fclose(out) == 0 ? made : NULL;
 }
@@ -226,7 +230,7 @@ static bool put_found(const struct gt_native_frame *frame, const struct gt_sourc
 		fputs(line->count ? ", \"" : "\"", out);
 		put_escaped(out, whole);
 		fputc('"', out);
-		add_found(line, brief);
+		add_found(line, brief, whole);
 	}
 	free(whole);
 	free(brief);
@@ -242,14 +246,15 @@ static bool take_frame(struct symbolize *s, const struct gt_span *text, FILE *ou
 	struct gt_native_frame frame;
 	size_t count = 0, from;
 
-	if (decode(text->text, text->len, plain, sizeof(plain)) &&
-	    gt_native_frame_parse(plain, &frame)) {
+	if (!decode(text->text, text->len, plain, sizeof(plain)))
+		*plain = 0;
+	if (*plain && gt_native_frame_parse(plain, &frame)) {
 		s->result->frames++;
 		count = find_lines(s, &frame, lines);
 	}
 	if (!count) {
 		fprintf(out, "%s\"%.*s\"", line->count ? ", " : "", (int)text->len, text->text);
-		add_short(line, text->text, text->len);
+		add_short(line, text->text, text->len, plain);
 		return false;
 	}
 	s->result->found++;

@@ -8,6 +8,7 @@
 
 #include "core/guest/text.h"
 #include "core/intern.h"
+#include "core/json/code_owner.h"
 
 static const char *base_name(const char *path)
 {
@@ -75,30 +76,64 @@ void gt_frame_text(struct gt_json *out, const struct gt_stack_frame *frame, uint
 	add_offset(out, frame->offset);
 }
 
-/* Limits of a stack in one line. */
-#define LINE_FRAMES 8u
-#define LINE_BYTES  ((size_t)400)
+static struct gt_code_text text_of(const struct gt_string *string)
+{
+	return string ? (struct gt_code_text){string->text, string->length}
+		      : (struct gt_code_text){NULL, 0};
+}
+
+static enum gt_line_class class_of(const struct gt_stack_frame *frame)
+{
+	bool nameless = !frame->function || !frame->function->length;
+	const struct gt_code_text none = {NULL, 0}, jit = {"[jit]", 5};
+	struct gt_code code = {
+		.file = nameless ? none : text_of(frame->file),
+		.module = frame->file && !nameless ? none : text_of(frame->module),
+		.function = nameless ? none : text_of(frame->function),
+		.nameless = nameless,
+		.line = nameless ? 0 : frame->line,
+	};
+
+	if (frame->kind == GT_FRAME_JIT && !frame->file)
+		code.module = jit;
+	return gt_code_line_class(&code);
+}
+
+/* Stacks share their frames, and the table is long: a frame is looked up once. Frames are the drain
+ * thread's, or one reader's. */
+static enum gt_line_class known_class(const struct gt_stack_frame *frame)
+{
+	if (!frame->line_class)
+		((struct gt_stack_frame *)frame)->line_class = (uint8_t)(class_of(frame) + 1);
+	return (enum gt_line_class)(frame->line_class - 1);
+}
 
 void gt_stack_line(struct gt_json *out, const struct gt_stack *stack)
 {
-	size_t begin = out->length;
-	uint32_t i;
+	size_t begin = out->length, chosen[GT_LINE_FRAMES], count = stack->count, shown;
+	struct gt_line_frame frames[GT_LINE_LOOK];
+	bool cut = false;
 
-	for (i = 0; i < stack->count && i < LINE_FRAMES; i++) {
-		size_t before = out->length;
-
+	if (count > GT_LINE_LOOK)
+		count = GT_LINE_LOOK;
+	for (size_t i = 0; i < count; i++) {
+		gt_frame_text(out, stack->frames[i], 0, false);
+		frames[i] =
+			(struct gt_line_frame){known_class(stack->frames[i]), out->length - begin};
+		gt_json_cut(out, begin);
+	}
+	shown = gt_line_choose(frames, count, chosen);
+	for (size_t i = 0; i < shown; i++) {
 		if (i)
 			add_text(out, " < ");
-		gt_frame_text(out, stack->frames[i], 0, false);
-		if (out->length - begin <= LINE_BYTES)
-			continue;
-		/* the innermost frame is always shown, cut if necessary */
-		gt_json_cut(out, i ? before
-				   : begin + gt_json_text_prefix(out->text + begin,
-								 out->length - begin, LINE_BYTES));
-		break;
+		gt_frame_text(out, stack->frames[chosen[i]], 0, false);
 	}
-	if (i < stack->count)
+	if (out->length - begin > GT_LINE_BYTES) {
+		gt_json_cut(out, begin + gt_json_text_prefix(out->text + begin, out->length - begin,
+							     GT_LINE_BYTES));
+		cut = true;
+	}
+	if (cut || shown < stack->count)
 		add_text(out, " < ...");
 }
 

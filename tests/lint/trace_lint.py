@@ -51,6 +51,14 @@ def nanoseconds(microseconds):
     return round(decimal.Decimal(repr(microseconds)) * 1000)
 
 
+def short_frame(frame):
+    """As "launched by" has it: without folders and without the offset of a function that has a name."""
+    if not frame.endswith(")") or " (" not in frame:
+        return frame.rsplit("/", 1)[-1]
+    function, place = frame[:-1].rsplit(" (", 1)
+    return f"{function} ({re.sub(r'[+]0x[0-9a-f]+$', '', place.rsplit('/', 1)[-1])})"
+
+
 class Lint:
     """The findings of one file."""
 
@@ -454,6 +462,22 @@ class Lint:
                         self.say(number, "frames", f"stack {args[key]} has other frames than before")
                 elif args[key] not in framed:
                     self.say(number, "frames", f"stack {args[key]} is used before its frames")
+            if "launched by" in args and args.get("stack") in framed:
+                self.check_chosen(number, args["launched by"], framed[args["stack"]])
+
+    def check_chosen(self, number, line, frames):
+        """"launched by" has frames of the stack in their order, each without folders; the last one may be cut."""
+        cut = line.endswith(" < ...")
+        left, chosen = line.removesuffix(" < ..."), 0
+        for frame in frames:
+            short = short_frame(frame)
+            if left == short or left.startswith(short + " < "):
+                left, chosen = left[len(short) + 3:], chosen + 1
+            elif cut and left and len(left.encode()) > 300 and short.startswith(left):
+                left, chosen = "", chosen + 1
+        if left or chosen > 8 or cut and chosen == len(frames) and len(line.encode()) < 300 or \
+                not cut and chosen < len(frames):
+            self.say(number, "launched by", f"{line!r} is not of the frames of its stack")
 
     def check_operators(self):
         """External id: each operator has its own, calls and GPU work name exactly one."""

@@ -20,7 +20,7 @@ MOST = 3
 OTHER = {  # of some that print a line for each; of one whose search was still short in a file of this size
     ("devices", "stats"): 6.5, ("stacks", "report"): 5, ("colliding stack ids", "report"): 5,  # each is laid out: linear
     ("crossing ranges", "stacks"): 5, ("nested ranges", "stacks"): 5,
-    ("python functions", "lines"): 5,  # each function is compared with the rows of trace/user_code.def
+    ("python functions", "lines"): 5,  # each function is compared with the rows of core/json/user_code.def
     ("colliding short correlation ids", "convert"): 1.4,
 }
 HEADER = ('{"schemaVersion": 1, "metadata": {"gputrace_version": "0.1.0"}, "baseTimeNanoseconds": 0, '

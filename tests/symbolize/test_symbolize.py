@@ -111,6 +111,16 @@ class Symbolize(unittest.TestCase):
                              ["__device_stub__Z6kernelPi", "kernel", "launch"])
             self.assertEqual(event["args"]["launched by"], " < ".join(every[2:] + every))
 
+    def test_the_line_shows_the_users(self):
+        """As the tracer chooses its frames: tests/unit/test_launched_by.c."""
+        start, _ = addresses(LIBRARY, "touch")
+        event = self.symbolized([["/usr/lib/libcublasLt.so.13+0x12", "sum (/usr/lib/libx.so+0x12)",
+                                  "void at::f<int>(int) (/usr/lib/libtorch.so+0x12)", f"touch ({LIBRARY}+{start:#x})",
+                                  "_call (/venv/site-packages/torch/module.py:9)", "step (/src/train.py:7)"]],
+                                {LIBRARY: build_id(LIBRARY)})[0]
+        self.assertRegex(event["args"]["launched by"],
+                         r"^sum \(libx\.so\) < touch \(inlined\.c:\d+\) < step \(train\.py:7\) < \.\.\.$")
+
     def test_slices_that_name_the_stack_only(self):
         start, _ = addresses(LIBRARY, "touch")
         events = self.symbolized([[f"touch ({LIBRARY}+{start:#x})"], [f"{LIBRARY}+{start:#x}"]],

@@ -375,11 +375,11 @@ Test(chrome, stack_in_words_once_and_by_number)
 	first = strstr(
 		trace_read(&t),
 		"\"launched by\": \"Net::forward(\\\"x\\\") (net.cu:42) < step (train.py:7) < "
-		"libc.so.6+0x1a2b\", \"stack\": 5, \"frames\": [\"Net::forward(\\\"x\\\") "
+		"...\", \"stack\": 5, \"frames\": [\"Net::forward(\\\"x\\\") "
 		"(/src/net.cu:42)\", \"step (/src/train.py:7)\", \"/lib/libc.so.6+0x1a2b\"], "
 		"\"modules\": {\"/lib/libc.so.6\": \"0a1b\"}, \"nvtx\": \"nn:forward\"}}\n");
 	cr_assert_not_null(first, "%s", t.text + 16384);
-	cr_assert_not_null(strstr(first + 10, "libc.so.6+0x1a2b\", \"stack\": 5, \"nvtx\""));
+	cr_assert_not_null(strstr(first + 10, "(train.py:7) < ...\", \"stack\": 5, \"nvtx\""));
 	cr_assert_null(strstr(first + 200, "\"frames\""));
 	cr_assert_eq(t.ledger.count[GT_LEDGER_STACKS_WRITTEN], 1);
 	free(stack);

@@ -148,6 +148,7 @@ def row_rules():
 def stack_rules():
     broken(matching(r', "frames": \[[^]]*\]', ""), "frames", words="stack 2 is used before its frames are defined")
     broken(matching(r'("launched by": ")', r"\1" + "x" * 500), "launched by")
+    broken(matching(r'("launched by": ")[^"]*', r"\1other (x.c:1)"), "launched by")
 
 
 def ledger_rules():
