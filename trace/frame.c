@@ -366,7 +366,8 @@ bool gt_frame_is_machinery(const char *path)
 	const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
 
 	return gt_path_is_libc(path) || !strncmp(name, "libffi.so", 9) ||
-	       !strncmp(name, "libgputrace.so", 14) || !strncmp(name, "_ctypes.", 8);
+	       !strncmp(name, "libgputrace.so", 14) || !strncmp(name, "libgputrace-", 12) ||
+	       !strncmp(name, "_ctypes.", 8);
 }
 
 size_t gt_frame_print(const char *text, char *out, size_t size)

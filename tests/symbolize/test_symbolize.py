@@ -142,7 +142,7 @@ class Symbolize(unittest.TestCase):
     def test_what_stands_around_a_program_keeps_its_module(self):
         """With lines libc's code would be the nearest of a program without any, and nobody launches there."""
         start, _ = addresses(LIBRARY, "touch")
-        for name in "libc.so.6", "libffi.so.8", "_ctypes.cpython-312.so", "libgputrace.so":
+        for name in "libc.so.6", "libffi.so.8", "_ctypes.cpython-312.so", "libgputrace-cublas.so":
             module = str(self.folder / name)
             shutil.copy(LIBRARY, module)
             text = make_trace([["run (/opt/app+0x12)", f"touch ({module}+{start:#x})"]],
