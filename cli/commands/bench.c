@@ -15,14 +15,16 @@
 
 static const struct gt_cmdline_option options[] = {
 	{"workloads", "A,B,...", NULL,
-	 "run only these: loop, loop4, loop16, sets, rate1k to rate300k, graph, copies, "
-	 "blocks, decode, products (of cuBLAS)"},
+	 "run only these: loop, loop4, loop16, sets, queries (short calls around launches), rate1k "
+	 "to rate300k, graph, copies, blocks, decode, writes and locks (of the operating system), "
+	 "products (of cuBLAS)"},
 	{"levels", "A,B,...", NULL,
 	 "run only these: none, preload, floor, hooks, kernels, minimal, calls, stacks, "
 	 "python, nvtx, full, pftrace; floor-shared (one activity buffer for all threads), "
 	 "floor-8K, floor-64K, floor-1M (smaller buffers), whole (stacks with --graphs=whole), "
-	 "memory (stacks with --memory), cublas (--libraries=cublas), outside (of the window), "
-	 "waiting (--wait) and threshold (--stack-threshold=1ms) run only if named"},
+	 "memory (stacks with --memory), cublas (--libraries=cublas), osrt (--osrt), watchdog "
+	 "(--watchdog), recorder (--flight-recorder), outside (of the window), waiting (--wait) "
+	 "and threshold (--stack-threshold=1ms) run only if named"},
 	{"repetitions", "N", "1..31", "repeat each run N times, interleaved (default 5)"},
 	{"quick", NULL, NULL, "fewer and shorter runs"},
 	{"peers", NULL, NULL, "also run torch.profiler and nsys, if installed"},
