@@ -247,12 +247,12 @@ class Windows(Base):
 
     def test_windows_of_several_files(self):
         """--max-size: the ledger of each file balances by itself, also behind the first window."""
-        paths = self.run_both("nvtx:step", "push=step work=800 pop work=5 push=step work=800 pop work=5", REPEAT,
+        paths = self.run_both("nvtx:step", "push=step work=1500 pop work=5 push=step work=1500 pop work=5", REPEAT,
                               "GPUTRACE_MAX_SIZE=1M", "GPUTRACE_KEEP=0")
         self.assertGreater(len(paths), 5)
         ledgers = [self.read(path, strict=False).ledger for path in paths]
         self.assertEqual(sum(ledger["kernels_written"] + ledger["memcpys_written"] + ledger["memsets_written"]
-                             for ledger in ledgers), 2 * 3 * 800)
+                             for ledger in ledgers), 2 * 3 * 1500)
         for key in ledgers[0]:
             self.assertLess(max(ledger[key] for ledger in ledgers), 1 << 62, key)
 
