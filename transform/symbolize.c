@@ -162,7 +162,7 @@ static void close_text(struct symbolize_line *line, FILE *out, char **text, cons
 	line->count++;
 }
 
-/* @text: as it stands in the file; @plain: without escapes, "": too long. */
+/* @text: as in the file; @plain: without escapes, "": too long. */
 static void add_short(struct symbolize_line *line, const char *text, size_t len, const char *plain)
 {
 	size_t size;

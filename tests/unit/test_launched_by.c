@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Which frames of a call stack stand in "launched by".
+ * Which frames of a call stack "launched by" shows.
  */
 #include "tests/unit/trace_fixture.h"
 

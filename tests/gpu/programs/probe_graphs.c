@@ -165,8 +165,8 @@ static void print_used(const char *when, size_t before)
 	       rig.untimed_kernels, (before - free_memory()) >> 20);
 }
 
-/* Not listed: what becomes of CUPTI's buffers on the device, of any size and number, with flushes
- * every so many launches of a graph of NODES kernels, or of as many single ones (GRAPH=0). */
+/* Not listed: LIMIT buffers of BYTES on the device, ROUNDS of REPLAYS launches of a graph of NODES
+ * kernels, with GRAPH=0 of as many kernels without a graph; a flush after FLUSH_EVERY launches. */
 bool probe_run_out(void)
 {
 	size_t limit = setting("LIMIT", 250), bytes = setting("BYTES", 0), size = sizeof(limit);
