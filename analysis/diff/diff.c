@@ -11,7 +11,7 @@
 
 #include "analysis/diff/gate.h"
 #include "analysis/diff/notes.h"
-#include "analysis/diff/student.h"
+#include "analysis/diff/trend.h"
 
 static const char *const verdicts[] = {"same", "slower", "faster", "new", "gone", "cannot tell"};
 
@@ -67,9 +67,10 @@ static void add_interval(struct gt_table *table, const struct gt_diff_row *row)
 {
 	double low, high;
 	char text[64];
+	bool is_known = gt_judge_interval(row, &low, &high);
 
-	if (!gt_judge_interval(row, &low, &high) || !isfinite(high) || high > 1e6) {
-		gt_table_absent(table, "-");
+	if (!is_known || !gt_judge_is_bounded(low, high)) {
+		gt_table_absent(table, is_known ? "not bounded" : "-");
 		gt_table_absent(table, "-");
 		return;
 	}
@@ -146,7 +147,7 @@ static void add_row(struct gt_table *table, const struct gt_compared *c, int whi
 	gt_table_number(table, row->mean[1]);
 	add_interval(table, row);
 	add_part(table, noise, noise >= 0);
-	add_part(table, row->could, isfinite(row->could));
+	add_part(table, row->could, gt_judge_could_show(row->could));
 	add_counts(table, group, row);
 	add_matched(table, c, which, row->row);
 	gt_table_text(table, frame_of(&c->rows[which], row->row));
@@ -278,6 +279,8 @@ int gt_diff_build(const struct gt_diff_request *request, struct gt_diff *ret_dif
 		rc = judge_all(c);
 	for (int i = 0; !rc && i < GT_DIFF_COUNT_; i++)
 		fill_table(&ret_diff->tables[i], c, i);
+	if (!rc)
+		rc = gt_trend_tell(c, ret_diff);
 	if (!rc)
 		rc = gt_gate_hold(c, ret_diff);
 	if (!rc)

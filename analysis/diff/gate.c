@@ -240,18 +240,19 @@ static bool is_suspect(const struct gt_compared *c, int table, const struct gt_d
 static int say_suspects(const struct gt_compared *c, struct gt_diff *diff, int table,
 			const struct gt_diff_row *worst, size_t others)
 {
-	char name[512], more[64] = "";
+	char name[512], more[64] = "", interval[64] = "not bounded";
 	double low, high;
 
 	gt_gate_name(c, table, worst->row, name, sizeof(name));
-	gt_judge_interval(worst, &low, &high);
+	if (gt_judge_interval(worst, &low, &high) && gt_judge_is_bounded(low, high))
+		snprintf(interval, sizeof(interval), "%+.1f..%+.1f %%", low * 100, high * 100);
 	if (others)
 		snprintf(more, sizeof(more), ", and %zu more", others);
 	return gt_diff_say(
 		&diff->doubts,
 		"perhaps slower, which takes more steps or runs to tell: %.300s %+.1f %% "
-		"(95 %% interval %+.1f..%+.1f %%)%s",
-		name, expm1(worst->whole.change) * 100, low * 100, high * 100, more);
+		"(95 %% interval %s)%s",
+		name, expm1(worst->whole.change) * 100, interval, more);
 }
 
 /* Of each table the row that may have lost the most time. */
@@ -295,7 +296,7 @@ static int doubt_evidence(const struct gt_compared *c, struct gt_diff *diff)
 			&diff->doubts,
 			"the evidence is too thin: the noise is not known, it takes two steps "
 			"(ProfilerStep#N) or several runs on both sides");
-	if (could > 9)
+	if (!gt_judge_could_show(could))
 		snprintf(change, sizeof(change), "even a tenfold time of a kernel");
 	else
 		snprintf(change, sizeof(change), "changes of a kernel below %.1f %%", could * 100);

@@ -10,6 +10,7 @@
 
 #include "analysis/diff/estimate.h"
 #include "analysis/diff/student.h"
+#include "analysis/diff/trend.h"
 
 #define LEAST_VARIANCE 1e-18 /* of which there is a logarithm */
 #define LEAST_ROWS     10    /* that tell what is common to all */
@@ -189,8 +190,13 @@ static int settle_rows(struct judging *t)
 	}
 	for (size_t i = 0; i < t->judged->rows.count; i++)
 		gt_series_leave_out(t->judged->rows.at[i].side, t->sides, scale);
-	for (size_t i = 0; i < t->judged->rows.count; i++)
-		show(t, &t->judged->rows.at[i]);
+	for (size_t i = 0; i < t->judged->rows.count; i++) {
+		struct gt_diff_row *row = &t->judged->rows.at[i];
+
+		show(t, row);
+		for (int s = 0; s < 2; s++)
+			row->trend[s] = gt_trend_of(&row->side[s], &t->sides->side[s]);
+	}
 	for (size_t i = 0; t->by_run && i < t->judged->rows.count; i++)
 		for (int s = 0; s < 2; s++)
 			collapse(&t->judged->rows.at[i].side[s], &t->sides->side[s]);

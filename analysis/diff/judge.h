@@ -39,6 +39,7 @@ struct gt_diff_row {
 	double scatter[2]; /* standard deviation of one unit, a part of the mean; < 0: not known */
 	struct gt_test whole, apart; /* as it stands; against the others */
 	double more_ops;             /* logarithm; of whole traces that have more or fewer */
+	struct gt_test trend[2];     /* inside of the runs of a side (trend.h) */
 	double p;                    /* of both directions, not corrected; > 1: no test */
 	bool is_sure;                /* after the correction */
 	double could;                /* the change that would have been found, a part; INFINITY */
@@ -63,7 +64,16 @@ void gt_judged_fini(struct gt_judged *judged);
 int gt_judge_all(struct gt_judged *tables, const struct gt_diff_rows *rows, size_t count,
 		 double enough);
 
+/* The probability that a test of one of @rows rows may have by chance, for both directions. */
+double gt_judge_limit(size_t rows);
+
 /* The interval that holds the row's change with 95 %, as parts. False: it is not known. */
 bool gt_judge_interval(const struct gt_diff_row *row, double *ret_low, double *ret_high);
+
+/* Whether such an interval says anything: it is less than ten times as wide on each side. */
+bool gt_judge_is_bounded(double low, double high);
+
+/* The same of the change that could have been shown. */
+bool gt_judge_could_show(double could);
 
 #endif

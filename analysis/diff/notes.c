@@ -166,6 +166,10 @@ static int tell_could(const struct gt_compared *c, struct gt_diff *diff)
 		snprintf(step, sizeof(step), ", of %.1f %% in the time per step", whole * 100);
 	else
 		snprintf(step, sizeof(step), ", not even a doubling of the time per step");
+	if (!gt_judge_could_show(kernel))
+		return gt_diff_say(&diff->notes, "Could have shown not even a tenfold time of the "
+						 "kernels that make up half of the GPU time: too "
+						 "few steps or runs.");
 	return gt_diff_say(&diff->notes,
 			   "Could have shown changes of %.1f %% or more in the kernels that make "
 			   "up half of the GPU time%s.",

@@ -10,6 +10,7 @@
 #include "analysis/diff/student.h"
 
 #define OUTSIDE 0.025 /* of an interval of 95 %, on each side */
+#define BOUND   10    /* times: what is further from an estimate says nothing */
 #define MISSED  0.1   /* a change that is missed so often is still one that could be shown */
 
 static int by_p(const void *a, const void *b)
@@ -30,6 +31,16 @@ bool gt_judge_interval(const struct gt_diff_row *row, double *ret_low, double *r
 	*ret_low = expm1(row->whole.change - half);
 	*ret_high = expm1(row->whole.change + half);
 	return true;
+}
+
+bool gt_judge_is_bounded(double low, double high)
+{
+	return isfinite(high) && low > -1 && (1 + high) / (1 + low) <= BOUND * BOUND;
+}
+
+bool gt_judge_could_show(double could)
+{
+	return could <= BOUND - 1;
 }
 
 /* A row that differs from the others must also have changed as it stands. */
@@ -80,7 +91,7 @@ static enum gt_verdict verdict_of(const struct gt_diff_row *row, const struct gt
 	return row->could <= enough ? GT_VERDICT_SAME : GT_VERDICT_UNSURE;
 }
 
-static double limit_of(size_t rows)
+double gt_judge_limit(size_t rows)
 {
 	return fmin(GT_DIFF_ALPHA / (double)rows, GT_DIFF_ROW);
 }
@@ -93,9 +104,9 @@ static void correct(struct gt_diff_row **rows, size_t count)
 
 	qsort(rows, count, sizeof(struct gt_diff_row *), by_p);
 	for (size_t i = 0; i < count; i++) {
-		still = still && rows[i]->p <= limit_of(count - i);
+		still = still && rows[i]->p <= gt_judge_limit(count - i);
 		rows[i]->is_sure = still && changed_as_it_stands(rows[i]);
-		rows[i]->could = could_show(rows[i], limit_of(count));
+		rows[i]->could = could_show(rows[i], gt_judge_limit(count));
 	}
 }
 

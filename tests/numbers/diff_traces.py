@@ -51,16 +51,19 @@ def factors(rng, kernels, steps, noise):
 
 
 def steps_of(
-    rng, kernels, steps, noise="own", first=1.0, slow=None, scale=1.0, names=None, calls=True, slow_steps=None
+    rng, kernels, steps, noise="own", first=1.0, slow=None, scale=1.0, names=None, calls=True, slow_steps=None,
+    ramp=None,
 ):
-    """The events of one rank, as lines. slow: kernel number -> factor; slow_steps: step number -> factor."""
+    """The events of one rank, as lines. slow: kernel number -> factor; slow_steps: step number -> factor; ramp:
+    kernel number -> factor that it comes to in the last step."""
     slow_steps = slow_steps or ({0: first} if first != 1.0 else {})
-    slow, at, lines = slow or {}, 1000.0, []
+    slow, ramp, at, lines = slow or {}, ramp or {}, 1000.0, []
     names = names or [f"kernel_{chr(97 + k % 26)}{k}" for k in range(kernels)]
     for step, row in enumerate(factors(rng, kernels, steps, noise)):
         start = at
         for k, factor in enumerate(row):
             dur = base(k) * factor * slow.get(k, 1.0) * scale * slow_steps.get(step, 1.0)
+            dur *= 1 + (ramp.get(k, 1.0) - 1) * step / max(steps - 1, 1)
             number = step * kernels + k + 1
             if calls:
                 lines.append(
