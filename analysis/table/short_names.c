@@ -19,7 +19,7 @@
 
 #define LONGEST 4096
 
-#define ROUNDS  8 /* in which what reads alike becomes longer */
+#define ROUNDS  12 /* in which what reads alike becomes longer */
 #define NUMBER  " (1000)"
 
 /* The forms of a stack, shortest first. */
@@ -174,17 +174,21 @@ static bool fit(struct table_name *names, size_t count, size_t width)
 	return show(names, alike, leave_room(width), write_text) && number(names, alike);
 }
 
-/* Makes those of one group longer where they differ. False: that is not possible. */
+/* Makes those of one group longer where they differ, two by two: what each keeps for one other is
+ * mostly enough for all. False: that is not possible. */
 static bool tell_apart(struct table_name *group, size_t count)
 {
-	bool differ = false;
+	bool differ = false, told = false;
 
 	for (size_t i = 0; i < count; i++) {
-		if (group[i].parts && i && group[0].parts) {
-			differ |= gt_code_name_tell_apart(group[0].parts, group[i].parts);
-		} else if (!group[i].parts && group[i].form < FORM_LAST) {
-			group[i].form++;
-			differ = true;
+		if (!group[i].parts) {
+			differ |= group[i].form < FORM_LAST;
+			group[i].form += group[i].form < FORM_LAST;
+		} else if (i && group[i - 1].parts && (!told || i + 1 == count)) {
+			told = gt_code_name_tell_apart(group[i - 1].parts, group[i].parts);
+			differ |= told;
+		} else {
+			told = false;
 		}
 	}
 	return differ;

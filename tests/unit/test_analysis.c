@@ -374,7 +374,39 @@ Test(frame, short_names_keep_the_functor)
 		    "at::native::(anonymous namespace)::TensorListMetadata<2>, "
 		    "at::native::(anonymous namespace)::BinaryOpListAlphaFunctor<float, 2, 2, 0>, "
 		    "std::plus<float>, float>(int)",
-		    60, "multi...<..., BinaryOpListAlphaFunctor<float, 2, 2, 0>, ...>");
+		    60, "multi_tensor_apply...<..., BinaryOpListAlpha..., plus, ...>");
+}
+
+#define MULTI(meta, functor, op)                                                                   \
+	"void at::native::(anonymous "                                                             \
+	"namespace)::multi_tensor_apply_kernel<at::native::(anonymous "                            \
+	"namespace)::TensorListMetadata<" meta ">, at::native::(anonymous namespace)::" functor    \
+	", " op ", float>(int)"
+#define SUM(type)                                                                                  \
+	"at::native::func_wrapper_t<" type ", at::native::sum_functor<" type ", float, " type      \
+	">::operator()(at::TensorIterator&)::{lambda(float, float)#1}>"
+
+/* In a narrow table, too, a name says what is done: not "multi...<...>". */
+Test(frame, narrow_names_keep_what_is_done)
+{
+	static const char multiplies[] =
+		MULTI("1", "BinaryOpScalarFunctor<float, 1, 1, 0>", "std::multiplies<float>");
+
+	check_short(multiplies, 50, "multi...<..., BinaryOpScalar..., multiplies, ...>");
+	check_short(multiplies, 37, "multi...<..., BinaryOpScalar..., ...>");
+	check_short("void at::native::vectorized_elementwise_kernel<4, at::native::BinaryFunctor<"
+		    "float, float, float, at::native::binary_internal::MulFunctor<float> >, "
+		    "at::detail::Array<char*, 3> >(int)",
+		    40, "vectorized...<4, MulFunctor, ...>");
+	check_short(
+		"void at::native::reduce_kernel<128, 4, at::native::ReduceOp<c10::BFloat16, " SUM(
+			"c10::BFloat16") ", unsigned int, c10::BFloat16, 4, 8> >(int)",
+		40, "reduce_kernel<128, 4, sum_functor>");
+	check_short("void at::native::elementwise_kernel<128, 4, "
+		    "at::native::gpu_kernel_impl_nocast<" LAUNCH(
+			    "at::native::direct_copy_kernel_cuda",
+			    "c10::BFloat16") ">(at::TensorIteratorBase&)::{lambda(int)#1}>(int)",
+		    40, "elementwise_kernel<128, 4, direct...>");
 }
 
 /* CUTLASS, cuDNN, cuBLAS, NCCL, Triton, CUB, Thrust */
@@ -391,7 +423,7 @@ Test(frame, short_names_of_libraries)
 		    "float, float, float, false, true, false, false, 7, "
 		    "cublasGemvParams<cublasGemvTensorStridedBatched<float const>, float> >("
 		    "cublasGemvParams<cublasGemvTensorStridedBatched<float const>, float>)",
-		    72, "gemvx::kernel<int, int, float, float, ..., 7, cublasGemvParams<...>>");
+		    72, "gemvx::kernel<int, int, float, float, float, float, false, ..., 7, ...>");
 	check_short("ncclKernel_AllReduce_RING_LL_Sum_float(ncclDevComm*, unsigned long, "
 		    "ncclWork*)",
 		    72, "ncclKernel_AllReduce_RING_LL_Sum_float");

@@ -52,6 +52,7 @@ void gt_code_name_free(struct gt_code_name *name)
 struct name_text {
 	char *out; /* NULL: only counted */
 	size_t size, length;
+	size_t dots; /* where the last "..." for an argument ended, 0: none */
 };
 
 static void put(struct name_text *text, const char *p, size_t length)
@@ -62,6 +63,17 @@ static void put(struct name_text *text, const char *p, size_t length)
 		memcpy(text->out + text->length, p, length < room ? length : room);
 	}
 	text->length += length;
+}
+
+/* "...", or nothing where one stands before the comma already. */
+static void put_dots(struct name_text *text, const struct gt_name_part *part)
+{
+	if (is_argument(part) && text->dots && text->length == text->dots + sizeof(", ") - 1)
+		text->length = text->dots;
+	else
+		put(text, MORE, sizeof(MORE) - 1);
+	if (is_argument(part))
+		text->dots = text->length;
 }
 
 /* Whether one "..." stands for both parts. */
@@ -86,7 +98,7 @@ static void put_part(const struct gt_code_name *name, uint32_t at, struct name_t
 			if (!inner->is_gone)
 				put_part(name, i, text);
 			else if (is_argument(inner) || is_part_of_word(inner))
-				put(text, MORE, sizeof(MORE) - 1);
+				put_dots(text, inner);
 		}
 		from = inner->end;
 		before = inner;
@@ -100,7 +112,7 @@ static size_t close_up(char *out, size_t length)
 	size_t n = 0;
 
 	for (size_t i = 0; i < length; i++)
-		if (out[i] != ' ' || out[i + 1] != '>' || !n || !strchr(">.", out[n - 1]))
+		if (out[i] != ' ' || out[i + 1] != '>')
 			out[n++] = out[i];
 	out[n] = 0;
 	return n;
@@ -114,16 +126,24 @@ static size_t count_bytes(const struct gt_code_name *name)
 	return text.length;
 }
 
+/* A part, and the other one of a wrapper. */
+static void set_gone(struct gt_code_name *name, uint32_t at, bool is_gone)
+{
+	name->part[at].is_gone = is_gone;
+	if (name->part[at].pair)
+		name->part[name->part[at].pair].is_gone = is_gone;
+}
+
 /* Lets a part go if that makes the name shorter. Returns the length. */
 static size_t try_without(struct gt_code_name *name, uint32_t at, size_t length)
 {
 	size_t shorter;
 
-	name->part[at].is_gone = true;
+	set_gone(name, at, true);
 	shorter = count_bytes(name);
 	if (shorter < length)
 		return shorter;
-	name->part[at].is_gone = false;
+	set_gone(name, at, false);
 	return length;
 }
 
@@ -131,7 +151,7 @@ static size_t try_without(struct gt_code_name *name, uint32_t at, size_t length)
 static size_t let_go(struct gt_code_name *name, enum gt_part_kind kind, size_t width, size_t length)
 {
 	for (uint32_t i = name->count; length > width && i-- > 1;)
-		if (name->part[i].kind == kind && may_go(&name->part[i]))
+		if (name->part[i].kind == kind && may_go(&name->part[i]) && !name->part[i].is_gone)
 			length = try_without(name, i, length);
 	return length;
 }
@@ -189,11 +209,44 @@ static size_t let_words_go(struct gt_code_name *name, enum gt_part_kind kind, si
 	return length;
 }
 
-/* A word comes back behind one that is there. */
-static bool may_return(const struct gt_name_part *part)
+/* The list of arguments that part @at is in if it is gone, else @at: one alone would say nothing.
+ */
+static uint32_t parent_list(const struct gt_code_name *name, uint32_t at)
 {
-	return part->is_gone &&
-	       !(is_part_of_word(part) && is_part_of_word(part - 1) && part[-1].is_gone);
+	for (uint32_t i = at; --i;)
+		if (name->part[i].next > at)
+			return name->part[i].kind == GT_PART_LIST && name->part[i].is_gone ? i : at;
+	return at;
+}
+
+/* The first of the parts that come back with part @at: a word brings those before it that say
+ * little. 0: it may not come back. */
+static uint32_t first_to_return(const struct gt_code_name *name, uint32_t at)
+{
+	const struct gt_name_part *part = &name->part[at];
+
+	if (!part->is_gone || (part->kind == GT_PART_WRAPPER && at > part->pair))
+		return 0;
+	if (part->kind == GT_PART_WRAPPER)
+		return name->part[part->next].is_gone ? 0 : at;
+	if (!is_part_of_word(part))
+		return parent_list(name, at);
+	while (is_part_of_word(part - 1) && part[-1].is_gone && part[-1].end == part->start) {
+		if (part[-1].kind != GT_PART_MINOR_WORD)
+			return 0;
+		part--;
+	}
+	return (uint32_t)(part - name->part);
+}
+
+/* Words from @first to @at, or a list and one of its arguments. */
+static void set_range_gone(struct gt_code_name *name, uint32_t first, uint32_t at, bool is_gone)
+{
+	set_gone(name, first, is_gone);
+	set_gone(name, at, is_gone);
+	for (uint32_t i = first + 1; i < at; i++)
+		if (is_part_of_word(&name->part[first]))
+			set_gone(name, i, is_gone);
 }
 
 /* What a part that went made room for comes back, the most telling first. */
@@ -201,16 +254,16 @@ static size_t let_back(struct gt_code_name *name, enum gt_part_kind kind, size_t
 		       size_t length)
 {
 	for (uint32_t i = 1; i < name->count; i++) {
-		struct gt_name_part *part = &name->part[i];
+		uint32_t first = name->part[i].kind == kind ? first_to_return(name, i) : 0;
 		size_t longer;
 
-		if (part->kind != kind || !may_return(part))
+		if (!first)
 			continue;
-		part->is_gone = false;
+		set_range_gone(name, first, i, false);
 		longer = count_bytes(name);
 		if (longer > width)
-			part->is_gone = true;
-		else
+			set_range_gone(name, first, i, true);
+		if (longer <= width)
 			length = longer;
 	}
 	return length;
@@ -228,8 +281,9 @@ static void fit(struct gt_code_name *name, size_t width)
 			length = let_go(name, (enum gt_part_kind)kind, width, length);
 	}
 	while (--kind > GT_PART_SILENT)
-		if (kind != GT_PART_MINOR_WORD && kind != GT_PART_ACCESS)
+		if (kind != GT_PART_MINOR_WORD && kind != GT_PART_ACCESS && kind != GT_PART_LIST)
 			length = let_back(name, (enum gt_part_kind)kind, width, length);
+	let_back(name, GT_PART_MINOR_WORD, width, length);
 }
 
 size_t gt_code_name_write(struct gt_code_name *name, size_t width, char *out, size_t size)
@@ -291,6 +345,18 @@ static void take(struct difference *best, uint32_t in_a, uint32_t in_b)
 	best->found = true;
 }
 
+/* What only one of parts @x and @y has; of a scope that says nothing the parts themselves. */
+static void take_more(struct difference *best, uint32_t x, uint32_t y, uint32_t in_a, uint32_t in_b)
+{
+	const struct gt_name_part *more =
+		in_a != NO_PART ? &best->a->part[in_a] : &best->b->part[in_b];
+
+	if (x && more->kind == GT_PART_SILENT)
+		take(best, x, y);
+	else
+		take(best, in_a, in_b);
+}
+
 /* Looks at what is in both parts: a part inside them, or what stands between those. */
 static void compare(struct difference *best, uint32_t x, uint32_t y)
 {
@@ -312,9 +378,22 @@ static void compare(struct difference *best, uint32_t x, uint32_t y)
 		from_b = in_b->end;
 	}
 	if (i < p->next || k < q->next)
-		take(best, i < p->next ? i : NO_PART, k < q->next ? k : NO_PART);
+		take_more(best, x, y, i < p->next ? i : NO_PART, k < q->next ? k : NO_PART);
 	else if (!is_equal(best, from_a, p->end, from_b, q->end))
 		take(best, x, y);
+}
+
+/* A wrapper is kept with what it is around. */
+static void keep_one(struct gt_code_name *name, uint32_t at)
+{
+	struct gt_name_part *part = &name->part[at];
+
+	part->is_kept = true;
+	if (!part->pair)
+		return;
+	name->part[part->pair].is_kept = true;
+	at = at < part->pair ? at : part->pair;
+	name->part[name->part[at].next].is_kept = true;
 }
 
 /* Keeps a part and what it is in. */
@@ -322,7 +401,7 @@ static void keep(struct gt_code_name *name, uint32_t at)
 {
 	for (uint32_t i = 0; at != NO_PART && i <= at; i++)
 		if (i == at || name->part[i].next > at)
-			name->part[i].is_kept = true;
+			keep_one(name, i);
 }
 
 bool gt_code_name_tell_apart(struct gt_code_name *a, struct gt_code_name *b)

@@ -17,6 +17,7 @@ enum before {
 	BEFORE_TEXT = 1,
 	BEFORE_ARGUMENT = 2, /* arguments that are gone */
 	BEFORE_WORD = 4,     /* part of an identifier that is gone */
+	BEFORE_COMMA = 8,    /* ", " behind "...", which only another "..." can follow, unwritten */
 };
 
 /* Where one can be in the text: by place, enum before. */
@@ -63,6 +64,25 @@ static size_t pass_text(const struct fitting *f, uint32_t from, uint32_t to, siz
 	return place;
 }
 
+static bool is_behind_dots(const struct fitting *f, size_t place)
+{
+	size_t length = sizeof(MORE) - 1;
+
+	return place >= length && !memcmp(f->text + place - length, MORE, length);
+}
+
+/* "..., ..." is written "...": places that stay where they are, with a comma that is owed. */
+static void pass_comma(const struct fitting *f, const struct fitting_places *in, uint32_t from,
+		       uint32_t to, struct fitting_places *out)
+{
+	bool is_comma = to - from == 2 && !memcmp(f->name->text + from, ", ", 2);
+
+	for (size_t i = 0; i <= f->length; i++)
+		if ((from == to && (in->at[i] & BEFORE_COMMA)) ||
+		    (is_comma && in->at[i] & ~BEFORE_COMMA && is_behind_dots(f, i)))
+			out->at[i] |= BEFORE_COMMA;
+}
+
 /* Moves all places past bytes [from, to) of the name and then past @more. */
 static void pass(const struct fitting *f, const struct fitting_places *in, uint32_t from,
 		 uint32_t to, const char *more, uint8_t becomes, struct fitting_places *out)
@@ -70,12 +90,14 @@ static void pass(const struct fitting *f, const struct fitting_places *in, uint3
 	size_t length = strlen(more);
 
 	for (size_t i = 0; i <= f->length; i++) {
-		size_t place = in->at[i] ? pass_text(f, from, to, i) : SIZE_MAX;
+		size_t place = in->at[i] & ~BEFORE_COMMA ? pass_text(f, from, to, i) : SIZE_MAX;
 
 		if (place != SIZE_MAX && f->length - place >= length &&
 		    !memcmp(f->text + place, more, length))
 			out->at[place + length] |= becomes;
 	}
+	if (!length)
+		pass_comma(f, in, from, to, out);
 }
 
 /* Skips a part: it is replaced by nothing, or by "..." unless one is there already. */
@@ -85,10 +107,17 @@ static void without(const struct fitting *f, const struct fitting_places *in,
 {
 	enum before class = class_of(part);
 	bool shares = class == BEFORE_ARGUMENT || (class == BEFORE_WORD && adjoins);
+	struct fitting_places owed = {.at = {0}};
 
 	pass(f, in, from, part->start, class == BEFORE_TEXT ? "" : MORE, (uint8_t) class, out);
 	for (size_t i = 0; shares && i <= f->length; i++)
 		out->at[i] |= in->at[i] & (uint8_t) class;
+	if (class != BEFORE_ARGUMENT)
+		return;
+	pass_comma(f, in, from, part->start, &owed);
+	for (size_t i = 0; i <= f->length; i++)
+		if (owed.at[i])
+			out->at[i] |= BEFORE_ARGUMENT;
 }
 
 /* Moves the places past a part with what is inside it. False: it is too deep. */
@@ -126,5 +155,6 @@ bool gt_code_name_fits(const struct gt_code_name *name, const char *text, size_t
 	const struct fitting f = {.name = name, .text = text, .length = length};
 	struct fitting_places places = {.at = {BEFORE_TEXT}};
 
-	return length <= LONGEST && pass_part(&f, 0, 0, &places) && places.at[length];
+	return length <= LONGEST && pass_part(&f, 0, 0, &places) &&
+	       (places.at[length] & ~BEFORE_COMMA);
 }

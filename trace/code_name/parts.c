@@ -8,6 +8,7 @@
 #include <string.h>
 
 #define LONG_NAME    24 /* identifiers from this length on have words */
+#define LONG_TYPE    12 /* the same of arguments, of which several stand in a row */
 #define OPERATOR     "operator"
 #define OPERATOR_LEN (sizeof(OPERATOR) - 1)
 #define ANONYMOUS    "(anonymous"
@@ -18,6 +19,8 @@ enum word_set {
 	WORD_ACCESS,
 	WORD_NUMERIC,
 	WORD_PART,
+	WORD_HUMP,
+	WORD_WRAPPER,
 };
 
 static const struct {
@@ -250,17 +253,50 @@ static bool is_number(const char *p, const char *end)
 	return p == end;
 }
 
-/* Words of a long identifier: "_80", "_tensorop", ... but for the first, and a number at the end.
- */
-static void find_words(struct gt_code_name *name, const char *p, const char *end)
+/* Behind the word that begins at @p: "Binary", "CUDA", "Op". */
+static const char *behind_hump(const char *p, const char *end)
+{
+	for (p++; p < end; p++)
+		if (isupper((unsigned char)*p) && (!isupper((unsigned char)p[-1]) ||
+						   (p + 1 < end && islower((unsigned char)p[1]))))
+			break;
+	return p;
+}
+
+/* "Op", "Scalar", "Functor" of "BinaryOpScalarFunctor". */
+static void find_humps(struct gt_code_name *name, const char *p, const char *end)
 {
 	const char *to;
 
-	if (end - p < LONG_NAME || begins(p, end, "_Z"))
+	for (p = behind_hump(p, end); p < end; p = to) {
+		bool is_minor;
+
+		to = behind_hump(p, end);
+		is_minor = is_word(WORD_HUMP, p, to);
+		if (begin_part(name, is_minor ? GT_PART_MINOR_WORD : GT_PART_WORD, p, to) ==
+		    UINT32_MAX)
+			return;
+	}
+}
+
+/* Words of a long identifier: "_80", "_tensorop", ... but for the first, and a number at the end.
+ */
+static void find_words(struct gt_code_name *name, const char *p, const char *end, bool whole)
+{
+	const char *to;
+
+	if (end - p < (whole ? LONG_NAME : LONG_TYPE) || begins(p, end, "_Z"))
 		return;
 	while (p < end && *p == '_')
 		p++;
-	for (p = memchr(p, '_', (size_t)(end - p)); p; p = to < end ? to : NULL) {
+	if (!memchr(p, '_', (size_t)(end - p))) {
+		find_humps(name, p, end);
+		return;
+	}
+	p = memchr(p, '_', (size_t)(end - p));
+	if (!whole && !memchr(p + 1, '_', (size_t)(end - p - 1)))
+		return; /* the only word is which one it is */
+	for (; p; p = to < end ? to : NULL) {
 		enum gt_part_kind kind = GT_PART_WORD;
 
 		to = memchr(p + 1, '_', (size_t)(end - p - 1));
@@ -274,6 +310,71 @@ static void find_words(struct gt_code_name *name, const char *p, const char *end
 		if (begin_part(name, kind, p, to) == UINT32_MAX)
 			return;
 	}
+}
+
+/* The argument of a wrapper that says what is done: the first functor. False: none. */
+static bool find_wrapped(const char *p, const char *end, const char **ret_start,
+			 const char **ret_end)
+{
+	while (p < end) {
+		const char *comma = find_outside(p, end, ","), *to = comma;
+
+		if (!comma)
+			return false;
+		while (to > p && to[-1] == ' ')
+			to--;
+		if (kind_of_argument(p, to) == GT_PART_FUNCTOR) {
+			*ret_start = p;
+			*ret_end = to;
+			return true;
+		}
+		p = comma + 1;
+		while (p < end && *p == ' ')
+			p++;
+	}
+	return false;
+}
+
+static const char *without_comma(const char *p, const char *end)
+{
+	while (end > p && strchr(", ", end[-1]))
+		end--;
+	return end;
+}
+
+/* "BinaryFunctor<float, f, int>" at @p, whose identifier ends at @mark: three parts, of which the
+ * first and the last can go. Returns where it ends; NULL: it is none. */
+static const char *find_wrapper(struct gt_code_name *name, const char *p, const char *mark,
+				const char *end)
+{
+	const char *close, *start, *stop, *rest;
+	uint32_t first, inside, last;
+
+	if (mark == end || *mark != '<' || !is_word(WORD_WRAPPER, p, mark))
+		return NULL;
+	close = behind_bracket(mark, end);
+	if (!close || !find_wrapped(mark + 1, close - 1, &start, &stop))
+		return NULL;
+	first = begin_part(name, GT_PART_WRAPPER, p, start);
+	if (first == UINT32_MAX)
+		return NULL;
+	find_list(name, mark + 1, without_comma(mark + 1, start));
+	end_part(name, first);
+	inside = begin_part(name, GT_PART_FUNCTOR, start, stop);
+	if (inside == UINT32_MAX)
+		return NULL;
+	find_entity(name, start, stop, false);
+	end_part(name, inside);
+	last = begin_part(name, GT_PART_WRAPPER, stop, close);
+	if (last == UINT32_MAX)
+		return NULL;
+	for (rest = stop; rest < close - 1 && strchr(", ", *rest);)
+		rest++;
+	find_list(name, rest, close - 1);
+	end_part(name, last);
+	name->part[first].pair = last;
+	name->part[last].pair = first;
+	return close;
 }
 
 /* "(int, float) const" from @p on. */
@@ -294,22 +395,50 @@ static void find_parameters(struct gt_code_name *name, const char *p, const char
 	end_part(name, at);
 }
 
-/* What follows an identifier: template arguments, parameters. */
-static void find_behind(struct gt_code_name *name, const char *p, const char *end)
+/* The arguments of an argument, "<float, 2>": a functor among them must not go with the others. */
+static void find_inner_list(struct gt_code_name *name, const char *p, const char *close)
 {
-	const char *close;
+	uint32_t at = begin_part(name, GT_PART_LIST, p, close);
 
+	if (at == UINT32_MAX)
+		return;
+	find_list(name, p + 1, close - 1);
+	end_part(name, at);
+	for (uint32_t i = at + 1; i < name->count; i++)
+		if (name->part[i].kind == GT_PART_FUNCTOR)
+			name->part[at].kind = GT_PART_NAME;
+}
+
+/* An identifier that ends at @mark: its words if it has any, and what follows: template arguments,
+ * parameters. True: it is a wrapper. */
+static bool find_identified(struct gt_code_name *name, const char *start, const char *mark,
+			    const char *end, bool whole, bool has_words)
+{
+	const char *close, *p = whole ? NULL : find_wrapper(name, start, mark, end);
+
+	if (p) {
+		if (p < end && *p == '(')
+			find_parameters(name, p, end);
+		return true;
+	}
+	p = mark;
+	if (has_words)
+		find_words(name, start, mark, whole);
 	if (begins(p, end, " <")) /* operator<< <int> */
 		p++;
 	if (p < end && *p == '<') {
 		close = behind_bracket(p, end);
 		if (!close)
-			return;
-		find_list(name, p + 1, close - 1);
+			return false;
+		if (whole)
+			find_list(name, p + 1, close - 1);
+		else
+			find_inner_list(name, p, close);
 		p = close;
 	}
 	if (p < end && *p == '(')
 		find_parameters(name, p, end);
+	return false;
 }
 
 static const char *behind_identifier(const char *p, const char *end)
@@ -376,15 +505,13 @@ static void find_lambda(struct gt_code_name *name, const char *p, const char *en
 }
 
 /* The last one of the scopes of a name. */
-static void find_last(struct gt_code_name *name, const char *p, const char *end)
+static void find_last(struct gt_code_name *name, const char *p, const char *end, bool whole)
 {
 	const char *mark = behind_identifier(p, end);
 
 	if (begins(p, end, LAMBDA))
 		find_lambda(name, p, mark);
-	else if (*p != '{' && *p != '(')
-		find_words(name, p, mark);
-	find_behind(name, mark, end);
+	find_identified(name, p, mark, end, whole, *p != '{' && *p != '(');
 }
 
 /* "::{lambda(float)#1}" in a function, with lambdas around it. */
@@ -398,33 +525,46 @@ static void find_body(struct gt_code_name *name, const char *p, const char *end)
 	end_part(name, at);
 }
 
+/* "{lambda(int)#1}", or "operator()(int) const::{lambda(int)#1}" with one in it. */
+static bool begins_body(const char *inside, const char *end)
+{
+	return begins(inside, end, LAMBDA) ||
+	       (begins(inside, end, OPERATOR) && has_lambda(inside, end));
+}
+
 /* A qualified name of a function or type. */
 static void find_entity(struct gt_code_name *name, const char *p, const char *end, bool whole)
 {
 	const char *gap;
 	uint32_t at;
+	bool is_wrapper = false;
 
 	if (p == end || (*p == '(' && !begins(p, end, ANONYMOUS)) || begins(p, end, "decltype"))
 		return;
 	while ((gap = find_outside(p, end, ":")) && gap < end) {
 		const char *mark = behind_identifier(p, gap), *inside = gap + 2;
 		enum gt_part_kind kind = kind_of_scope(p, mark, inside, end, whole);
-		bool has_body = kind == GT_PART_NAME && !whole && begins(inside, end, LAMBDA);
+		bool is_named = kind == GT_PART_NAME && !whole;
+		bool has_body = is_named && begins_body(inside, end);
 
 		at = begin_part(name, kind, p, has_body ? gap : inside);
 		if (at == UINT32_MAX)
 			return;
 		if (mark < gap)
-			find_behind(name, mark, gap);
+			is_wrapper = find_identified(name, p, mark, gap, whole,
+						     is_named && !is_in_code(p, mark));
 		end_part(name, at);
 		p = inside;
 		if (has_body) {
-			find_body(name, gap, end);
+			if (is_wrapper)
+				begin_part(name, GT_PART_SILENT, gap, end);
+			else
+				find_body(name, gap, end);
 			return;
 		}
 	}
 	if (gap && p < end)
-		find_last(name, p, end);
+		find_last(name, p, end, whole);
 }
 
 /* ---- the whole ---- */

@@ -20,7 +20,9 @@ enum gt_part_kind {
 	GT_PART_BOOL,        /* arguments */
 	GT_PART_NUMBER,
 	GT_PART_TYPE,
+	GT_PART_LIST,       /* the arguments of an argument, if no functor is among them */
 	GT_PART_LAMBDA,     /* in a function that is named */
+	GT_PART_WRAPPER,    /* what stands around a functor: it and its other arguments */
 	GT_PART_MINOR_WORD, /* of a long identifier, with the "_" before it */
 	GT_PART_WORD,
 	GT_PART_FUNCTOR,    /* an argument: any other type */
@@ -34,6 +36,7 @@ struct gt_name_part {
 	uint32_t start, end; /* bytes of the text */
 	uint32_t next;       /* the part behind all that are inside this one */
 	enum gt_part_kind kind;
+	uint32_t pair; /* a wrapper is two parts, of which both go; else 0 */
 	bool is_kept;
 	bool is_gone; /* while it is written */
 };
