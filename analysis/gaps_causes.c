@@ -12,43 +12,45 @@
 #include <string.h>
 
 #include "analysis/gaps.h"
+#include "analysis/gaps_before.h"
 #include "analysis/share.h"
 #include "core/schema/ledger.h"
+#include "trace/frame.h"
 
 #define KEY_BYTES    8192
 #define WINDOW_SHARE 1 /* its column; the idle time is the next */
 
-static const struct gt_column columns[] =
-	{
-		{"share", "Wall (%)", "of wall", GT_COLUMN_PERCENT},
-		{"window_share", "Window (%)", "of window", GT_COLUMN_PERCENT},
-		{"total", "Idle Time (ns)", "idle", GT_COLUMN_TIME},
-		{"count", "Gaps", "gaps", GT_COLUMN_COUNT},
-		{"mean", "Avg (ns)", "mean", GT_COLUMN_MEAN},
-		{"max", "Max (ns)", "max", GT_COLUMN_TIME},
-		{"cause", "Cause", "cause", GT_COLUMN_TEXT},
-		{"frame", "Frame", NULL, GT_COLUMN_TEXT},
-		{"where", "Where", "while the host was in", GT_COLUMN_TEXT},
-},
-			      sampled_columns[] = {
-				      {"share", "Wall (%)", "of wall", GT_COLUMN_PERCENT},
-				      {"window_share", "Window (%)", "of window",
-				       GT_COLUMN_PERCENT},
-				      {"total", "Idle Time (ns)", "idle", GT_COLUMN_TIME},
-				      {"count", "Gaps", "gaps", GT_COLUMN_COUNT},
-				      {"mean", "Avg (ns)", "mean", GT_COLUMN_MEAN},
-				      {"max", "Max (ns)", "max", GT_COLUMN_TIME},
-				      {"samples", "Samples", "samples", GT_COLUMN_COUNT},
-				      {"cause", "Cause", "cause", GT_COLUMN_TEXT},
-				      {"frame", "Frame", NULL, GT_COLUMN_TEXT},
-				      {"where", "Where", "while the host was in", GT_COLUMN_TEXT},
-};
+#define CAUSES_COLUMNS(...)                                                                        \
+	{                                                                                          \
+		{"share", "Wall (%)", "of wall", GT_COLUMN_PERCENT},                               \
+			{"window_share", "Window (%)", "of window", GT_COLUMN_PERCENT},            \
+			{"total", "Idle Time (ns)", "idle", GT_COLUMN_TIME},                       \
+			{"count", "Gaps", "gaps", GT_COLUMN_COUNT},                                \
+			{"mean", "Avg (ns)", "mean", GT_COLUMN_MEAN},                              \
+			{"max", "Max (ns)", "max", GT_COLUMN_TIME},                                \
+			__VA_ARGS__{"cause", "Cause", "cause", GT_COLUMN_TEXT},                    \
+			{"frame", "Frame", NULL, GT_COLUMN_TEXT},                                  \
+			{"where", "Where", NULL, GT_COLUMN_TEXT},                                  \
+			{"launch", "Last Launch", NULL, GT_COLUMN_TEXT},                           \
+			{"launch_share", "Last Launch (% of idle)", NULL, GT_COLUMN_PERCENT},      \
+			{"place", NULL, "while the host was in", GT_COLUMN_TEXT},                  \
+	}
+
+/* People get the last launch behind the place. */
+static const struct gt_column columns[] = CAUSES_COLUMNS();
+static const struct gt_column sampled_columns[] =
+	CAUSES_COLUMNS({"samples", "Samples", "samples", GT_COLUMN_COUNT}, );
+
+#define LEAST_PLACE 56  /* characters of what the table is about */
+#define MOSTLY      0.9 /* of the idle time: the last launch of nearly all */
 
 struct gaps_causes_row {
 	int64_t total, samples, max;
 	double count;
 	int64_t best;   /* samples of the line, or ns of the file, that is reported */
 	uint64_t files; /* that the places of the row name */
+	struct gt_gaps_launch launch;
+	int64_t weight; /* ns of the row that the launch is of */
 	const char *text;
 };
 
@@ -57,6 +59,7 @@ struct causes {
 	struct gt_groups rows;     /* the same without a line; index in list: of a row */
 	struct gt_groups lines;    /* with the line, or file; tag[0]: samples or ns, tag[1]: row */
 	struct gt_groups os_calls; /* by what words depend on */
+	struct gt_gaps_before before;
 	GT_VEC(struct gaps_causes_row) row;
 	int64_t gap; /* number of the one whose pieces are taken */
 	char key[KEY_BYTES];
@@ -169,7 +172,8 @@ static int add_os_call(struct causes *c, const struct gt_gap *gap, const struct 
 	}
 	snprintf(c->key, sizeof(c->key), "%s",
 		 gt_group_name(&c->rows, &c->rows.list.at[group->tag[TAG_ROW] - 1]));
-	return gt_shares_span(&c->shares, c->key, c->gap, piece->ns);
+	rc = gt_gaps_before_add(&c->before, gap, c->key, piece->ns);
+	return rc ? rc : gt_shares_span(&c->shares, c->key, c->gap, piece->ns);
 }
 
 static int add_piece(const struct gt_gap *gap, const struct gt_piece *piece, void *data)
@@ -181,7 +185,23 @@ static int add_piece(const struct gt_gap *gap, const struct gt_piece *piece, voi
 		return add_os_call(c, gap, piece);
 	snprintf(c->key, sizeof(c->key), "%d%s", (int)piece->cause, piece->where);
 	rc = gt_shares_span(&c->shares, c->key, c->gap, piece->ns);
+	if (!rc)
+		rc = gt_gaps_before_add(&c->before, gap, c->key, piece->ns);
 	return rc || piece->thread == GT_NONE ? rc : add_samples(c, gap, piece, c->key);
+}
+
+/* Of the bases that a row has parts of the one with the most. */
+static void take_launch(struct causes *c, const struct gt_share *share, struct gaps_causes_row *row)
+{
+	struct gt_gaps_launch launch = gt_gaps_before_of(&c->before, share->base);
+	int64_t weight =
+		launch.of ? (int64_t)((double)launch.ns / (double)launch.of * (double)share->ns)
+			  : 0;
+
+	if (weight <= row->weight)
+		return;
+	row->launch = launch;
+	row->weight = weight;
 }
 
 static int add_share(const struct gt_share *share, void *data)
@@ -208,6 +228,7 @@ static int add_share(const struct gt_share *share, void *data)
 					 : (double)share->spans.count;
 	most = share->spans.max < share->ns ? share->spans.max : share->ns;
 	row->max = most > row->max ? most : row->max;
+	take_launch(c, share, row);
 	line->tag[0] += share->samples;
 	line->tag[1] = (int64_t)index;
 	return 0;
@@ -250,17 +271,33 @@ static const char *frame_of(const struct gt_gaps *gaps)
 	return gaps->list.at[0].model->ranks ? "user" : "innermost";
 }
 
+/* Whether the place of a row tells the launch before its gaps. */
+static bool tells_launch(const struct gaps_causes_row *row)
+{
+	return !row->launch.place || strstr(row->text, row->launch.place) ||
+	       strstr(row->text, ", after a call in ") || row->text[1] == '(';
+}
+
+/* For programs by parts, for people in one. */
 static void put_place(struct gt_table *table, const struct gaps_causes_row *row)
 {
-	char text[KEY_BYTES];
+	double share = row->total ? (double)row->weight * 100 / (double)row->total : 0;
+	char where[KEY_BYTES], text[2 * KEY_BYTES];
+	const char *mostly = share < MOSTLY * 100 ? "mostly " : "";
 
-	if (row->files < 2) {
-		gt_table_text(table, row->text + 1);
-		return;
-	}
-	snprintf(text, sizeof(text), "%s, and %" PRIu64 " other file%s", row->text + 1,
-		 row->files - 1, row->files == 2 ? "" : "s");
-	gt_table_text(table, text);
+	snprintf(where, sizeof(where), "%s", row->text + 1);
+	if (row->files > 1)
+		snprintf(where, sizeof(where), "%s, and %" PRIu64 " other file%s", row->text + 1,
+			 row->files - 1, row->files == 2 ? "" : "s");
+	gt_table_text(table, where);
+	gt_table_text(table, row->launch.place ? row->launch.place : "");
+	if (row->launch.place)
+		gt_table_number(table, share);
+	else
+		gt_table_absent(table, "");
+	snprintf(text, sizeof(text), "%s" GT_FRAME_ASIDE "%s%s", where, mostly,
+		 row->launch.place ? row->launch.place : "");
+	gt_table_text(table, tells_launch(row) ? where : text);
 }
 
 static void put_row(struct gt_table *table, const struct gaps_causes_row *row,
@@ -301,6 +338,9 @@ static void put_edge(struct gt_table *table, const struct gt_gaps_edge *edge,
 	gt_table_text(table, cause);
 	gt_table_text(table, "");
 	gt_table_text(table, where);
+	gt_table_text(table, "");
+	gt_table_absent(table, "");
+	gt_table_text(table, where);
 }
 
 static int build(struct causes *c, const struct gt_gaps *gaps)
@@ -313,6 +353,8 @@ static int build(struct causes *c, const struct gt_gaps *gaps)
 		rc = gt_groups_init(&c->lines);
 	if (!rc)
 		rc = gt_groups_init(&c->os_calls);
+	if (!rc)
+		rc = gt_gaps_before_init(&c->before);
 	for (size_t i = 0; !rc && i < gaps->list.count; i++) {
 		c->gap = (int64_t)i;
 		rc = gt_gaps_explain(&gaps->list.at[i], add_piece, c);
@@ -347,6 +389,7 @@ int gt_gaps_table(const struct gt_gaps *gaps, struct gt_table *ret_table)
 				  : sizeof(columns) / sizeof(columns[0]));
 	ret_table->kept = WINDOW_SHARE + 2;
 	ret_table->minor = 1u << WINDOW_SHARE;
+	ret_table->least = LEAST_PLACE;
 	for (size_t i = 0; !rc && i < c->row.count; i++)
 		put_row(ret_table, &c->row.at[i], gaps, has_samples);
 	put_edge(ret_table, &gaps->before, gaps, has_samples, "before first", "(no operation yet)");
@@ -358,6 +401,7 @@ int gt_gaps_table(const struct gt_gaps *gaps, struct gt_table *ret_table)
 		gt_groups_fini(&c->rows);
 		gt_groups_fini(&c->lines);
 		gt_groups_fini(&c->os_calls);
+		gt_gaps_before_fini(&c->before);
 		gt_vec_free(&c->row);
 	}
 	free(c);

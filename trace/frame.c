@@ -333,10 +333,20 @@ static size_t drop_folders(const char *text, char *out, size_t size)
 
 void gt_frame_fit(const char *text, size_t width, char *out, size_t size)
 {
-	if (strlen(text) <= width)
+	size_t n = strlen(text);
+	char *aside;
+
+	if (n <= width) {
 		snprintf(out, size, "%s", text);
-	else
-		cut_middle(out, drop_folders(text, out, size), width);
+		return;
+	}
+	n = drop_folders(text, out, size);
+	aside = n > width ? strstr(out, GT_FRAME_ASIDE) : NULL;
+	if (aside) {
+		*aside = 0;
+		n = (size_t)(aside - out);
+	}
+	cut_middle(out, n, width);
 }
 
 size_t gt_frame_common(const char *a, const char *b)

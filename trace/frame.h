@@ -15,6 +15,9 @@
  * (trace/user_code.h). */
 #define GT_FRAME_BACKWARD "backward of "
 
+/* In front of what stands aside in a text: it goes first where there is no room. */
+#define GT_FRAME_ASIDE    "; last launch "
+
 /* "backward of ", or "" for any other frame. */
 const char *gt_frame_backward(const char *text);
 
@@ -66,7 +69,7 @@ void gt_frame_shorten_branch(const char *stack, size_t common, size_t width, cha
 			     size_t size);
 
 /* A text with frames in it, for @width characters: what is longer loses the folders of its places,
- * then its middle. */
+ * then what stands aside, then its middle. */
 void gt_frame_fit(const char *text, size_t width, char *out, size_t size);
 
 /* How many frames two stacks have in common, from the innermost on. */

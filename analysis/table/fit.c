@@ -119,6 +119,11 @@ static size_t least_names(const struct gt_column *column, size_t whole)
 	return whole < least ? whole : least;
 }
 
+static size_t least_of(size_t least, size_t whole)
+{
+	return whole < least ? whole : least;
+}
+
 static void fit_into(struct gt_table_fit *fit, const struct gt_table *table, size_t rows,
 		     size_t columns)
 {
@@ -126,7 +131,8 @@ static void fit_into(struct gt_table_fit *fit, const struct gt_table *table, siz
 	size_t kept = table->kept ? table->kept : KEPT_FIRST;
 
 	if (is_text(table, last))
-		fit->widths[last] = least_names(&table->columns[last], whole);
+		fit->widths[last] = table->least ? least_of(table->least, whole)
+						 : least_names(&table->columns[last], whole);
 	while (!fits(fit, table, columns) && leave_one_out(fit, table, kept))
 		;
 	if (is_text(table, last) && whole > TOO_SHORT)

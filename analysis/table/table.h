@@ -50,6 +50,7 @@ struct gt_table {
 	size_t width;
 	size_t kept;                  /* first columns that a narrow terminal gets too; 0: two */
 	uint32_t minor;               /* bits: columns that are left out first there */
+	size_t least;                 /* characters that its last column needs there; 0: as usual */
 	GT_VEC(struct gt_cell) cells; /* row after row */
 	size_t rows;
 };

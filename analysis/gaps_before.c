@@ -1,0 +1,91 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * See gaps_before.h.
+ */
+#include "analysis/gaps_before.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#define PLACE     2048
+#define KEY_BYTES 12288
+
+int gt_gaps_before_init(struct gt_gaps_before *before)
+{
+	int rc = gt_groups_init(&before->keys);
+
+	return rc ? rc : gt_groups_init(&before->launches);
+}
+
+void gt_gaps_before_fini(struct gt_gaps_before *before)
+{
+	gt_groups_fini(&before->keys);
+	gt_groups_fini(&before->launches);
+}
+
+static bool has_stack(const struct gt_model *model, const struct gt_call *call)
+{
+	return call->stack < model->stacks.count && model->stacks.at[call->stack].count;
+}
+
+/* The line of the user's code, else the function or operator that launched. "": not known. */
+static void print_launch(const struct gt_gap *gap, char *out, size_t size)
+{
+	static const enum gt_range_kind kinds[] = {GT_RANGE_PYTHON, GT_RANGE_OP};
+	const struct gt_model *model = gap->model;
+	const struct gt_call *call = gt_model_call_of(model, &model->ops.at[gap->before]);
+	bool is_data;
+
+	*out = 0;
+	if (!call)
+		return;
+	if (has_stack(model, call))
+		gt_gaps_place(model, call->stack, out, size, &is_data);
+	for (size_t k = 0; !*out && k < sizeof(kinds) / sizeof(kinds[0]); k++) {
+		uint32_t range = gt_model_range_at(model, call->thread, kinds[k], call->start);
+
+		if (range != GT_NONE)
+			snprintf(out, size, "%s",
+				 gt_model_name(model, model->ranges.at[range].name));
+	}
+}
+
+int gt_gaps_before_add(struct gt_gaps_before *before, const struct gt_gap *gap, const char *key,
+		       int64_t ns)
+{
+	struct gt_group *of = gt_groups_get(&before->keys, key), *launch;
+	char place[PLACE], both[KEY_BYTES];
+	size_t index;
+
+	if (!of)
+		return -ENOMEM;
+	of->tag[0] += ns;
+	index = (size_t)(of - before->keys.list.at);
+	print_launch(gap, place, sizeof(place));
+	if (!*place)
+		return 0;
+	snprintf(both, sizeof(both), "%zu %s", index, place);
+	launch = gt_groups_get(&before->launches, both);
+	if (!launch)
+		return -ENOMEM;
+	launch->tag[0] += ns;
+	launch->tag[1] = (int64_t)index;
+	if (!of->tag[1] || launch->tag[0] > before->launches.list.at[of->tag[1] - 1].tag[0])
+		of->tag[1] = launch - before->launches.list.at + 1;
+	return 0;
+}
+
+struct gt_gaps_launch gt_gaps_before_of(struct gt_gaps_before *before, const char *key)
+{
+	const struct gt_group *of = gt_groups_get(&before->keys, key), *most;
+
+	if (!of || !of->tag[1])
+		return (struct gt_gaps_launch){0};
+	most = &before->launches.list.at[of->tag[1] - 1];
+	return (struct gt_gaps_launch){
+		.place = strchr(gt_group_name(&before->launches, most), ' ') + 1,
+		.ns = most->tag[0],
+		.of = of->tag[0],
+	};
+}
