@@ -109,4 +109,11 @@ static inline bool gt_config_bool(const struct gt_config *config, enum gt_option
 	return config->value[id].number != 0;
 }
 
+/* Whether what calls do with memory is recorded. */
+static inline bool gt_config_records_memory(const struct gt_config *config)
+{
+	return gt_config_bool(config, GT_CONFIG_MEMORY) ||
+	       gt_config_bool(config, GT_CONFIG_UNIFIED_MEMORY);
+}
+
 #endif

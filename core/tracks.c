@@ -25,6 +25,7 @@
 #define RANGE_TRACKS    16777216u
 #define STACK_TRACKS    25165824u
 #define SAMPLE_TRACKS   33554432u
+#define UNIFIED_TRACKS  41943040u
 
 struct track_state {
 	struct track_state *next;
@@ -66,6 +67,7 @@ const char *gt_track_suffix(enum gt_track_kind kind)
 		[GT_TRACK_RANGE] = " ranges",
 		[GT_TRACK_SAMPLE] = " samples",
 		[GT_TRACK_STACK] = " call stacks",
+		[GT_TRACK_UNIFIED] = " unified memory",
 	};
 
 	return suffixes[kind];
@@ -197,6 +199,8 @@ static uint32_t track_number(struct gt_tracks *tracks, const struct gt_track_req
 		return STACK_TRACKS + request->stream;
 	if (request->kind == GT_TRACK_SAMPLE && k == 0)
 		return SAMPLE_TRACKS + request->stream;
+	if (request->kind == GT_TRACK_UNIFIED && k == 0)
+		return UNIFIED_TRACKS + request->stream;
 	if (block == UINT32_MAX || request->stream >= GT_TRACK_BLOCK || context > 32 ||
 	    (foreign && context == 0))
 		return overflow_number(tracks);

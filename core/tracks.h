@@ -22,13 +22,14 @@ enum gt_track_kind {
 	GT_TRACK_RANGE,      /* the same: ranges that need not nest with the thread's calls */
 	GT_TRACK_SAMPLE,     /* one track per thread, of instants */
 	GT_TRACK_STACK,      /* one track per thread; slices always nest, in any order */
+	GT_TRACK_UNIFIED,    /* "stream" is a gt_unified_row; may be nested */
 	GT_TRACK_KIND_COUNT_
 };
 
 /* "stream" is a thread, and the track is one of the process. */
 static inline bool gt_track_is_on_host(enum gt_track_kind kind)
 {
-	return kind >= GT_TRACK_OVERHEAD && kind <= GT_TRACK_STACK;
+	return kind >= GT_TRACK_OVERHEAD && kind <= GT_TRACK_UNIFIED;
 }
 
 /* Track `stream + 1000000` is the stream's first one for GT_TRACK_SYNC (docs/FORMAT.md). */

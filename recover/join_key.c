@@ -44,6 +44,7 @@ static void add_range(const struct gt_event *event, uint64_t *words)
 {
 	words[0] = event->range.is_operator;
 	words[1] = event->range.on_gpu;
+	words[2] = event->range.is_unified ? event->range.unified.address : 0;
 	if (!event->range.on_gpu)
 		return;
 	words[2] = event->place.device;

@@ -30,6 +30,7 @@ static const struct {
 	{"call_stack", GT_ROLE_IGNORED},
 	{"library", GT_ROLE_IGNORED}, /* what it tells stands on its kernels, too */
 	{"osrt", GT_ROLE_OS},
+	{"unified_memory", GT_ROLE_UNIFIED},
 	{"cpu_sample", GT_ROLE_SAMPLE},
 	{"cuda_sync", GT_ROLE_WAIT},
 	{"cuda_event", GT_ROLE_IGNORED}, /* a recorded event, no work */

@@ -17,6 +17,7 @@ void gt_model_fini(struct gt_model *model)
 	gt_vec_free(&model->ranges);
 	gt_vec_free(&model->samples);
 	gt_vec_free(&model->os_calls);
+	gt_vec_free(&model->pages);
 	gt_vec_free(&model->threads);
 	gt_vec_free(&model->stacks);
 	gt_vec_free(&model->modules);

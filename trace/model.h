@@ -146,6 +146,12 @@ struct gt_model_os_call {
 	bool is_data;    /* a function on its stack loads data */
 };
 
+/* What happened to pages of unified memory: run --unified-memory. */
+struct gt_model_pages {
+	int64_t start, dur;
+	struct gt_unified_facts facts;
+};
+
 /* A host thread, and where its calls and ranges are in the model. */
 struct gt_thread_track {
 	int64_t pid, tid;
@@ -252,6 +258,7 @@ struct gt_model {
 	GT_VEC(struct gt_memory_point) memory;
 	GT_VEC(struct gt_health_point) health;  /* as in the file: by time of a reading */
 	GT_VEC(struct gt_model_block) blocks;   /* as in the file */
+	GT_VEC(struct gt_model_pages) pages;    /* as in the file */
 	GT_VEC(struct gt_device_track) devices; /* that have operations, by number */
 	uint32_t *device_ops;                   /* indices in ops: by device, then start */
 	GT_VEC(struct gt_step_from) steps;      /* by time */

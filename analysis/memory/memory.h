@@ -84,6 +84,9 @@ int gt_memory_failed(const struct gt_memory *memory, const struct gt_job *job,
 /* How the segments of PyTorch's allocator are filled, at the peak of its blocks, where an
  * allocation failed and at the end. */
 int gt_memory_segments(const struct gt_memory *memory, struct gt_table *ret_table);
+/* What happened to unified memory, by what allocated it: run --unified-memory. */
+int gt_memory_unified(const struct gt_memory *memory, const struct gt_job *job,
+		      struct gt_table *ret_table);
 /* Memory in use over time, from the first to the last change, in @parts equal intervals. */
 int gt_memory_timeline(const struct gt_memory *memory, size_t parts, struct gt_table *ret_table);
 

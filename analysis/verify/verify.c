@@ -61,6 +61,7 @@ static const struct {
 	{"user_annotation", GT_VERIFY_RANGE},
 	{"library", GT_VERIFY_RANGE},
 	{"osrt", GT_VERIFY_RANGE},
+	{"unified_memory", GT_VERIFY_RANGE},
 	{"call_stack", GT_VERIFY_FRAME},
 	{"cpu_op", GT_VERIFY_RANGE},
 	{"gpu_user_annotation", GT_VERIFY_SHADOW},

@@ -22,7 +22,8 @@ static const struct gt_cmdline_option options[] = {
 	 "run only these: none, preload, floor, hooks, kernels, minimal, calls, stacks, "
 	 "python, nvtx, full, pftrace; floor-shared (one activity buffer for all threads), "
 	 "floor-8K, floor-64K, floor-1M (smaller buffers), whole (stacks with --graphs=whole), "
-	 "memory (stacks with --memory), cublas (--libraries=cublas), osrt (--osrt), watchdog "
+	 "memory (stacks with --memory), unified (--unified-memory), nvml (--nvml), cublas "
+	 "(--libraries=cublas), osrt (--osrt), watchdog "
 	 "(--watchdog), recorder (--flight-recorder), outside (of the window), waiting (--wait) "
 	 "and threshold (--stack-threshold=1ms) run only if named"},
 	{"repetitions", "N", "1..31", "repeat each run N times, interleaved (default 5)"},

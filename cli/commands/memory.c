@@ -37,6 +37,7 @@ enum {
 	STEPS,
 	FAILED,
 	SEGMENTS,
+	UNIFIED,
 	TIMELINE,
 	TABLES,
 };
@@ -57,6 +58,8 @@ static int build(const struct gt_cmdline *args, const struct gt_job *job,
 		rc = gt_memory_failed(memory, job, &tables[FAILED]);
 	if (!rc)
 		rc = gt_memory_segments(memory, &tables[SEGMENTS]);
+	if (!rc)
+		rc = gt_memory_unified(memory, job, &tables[UNIFIED]);
 	if (!rc)
 		rc = gt_memory_timeline(memory, (size_t)parts, &tables[TIMELINE]);
 	return rc;
@@ -112,6 +115,15 @@ static int print_svg(const char *path, const struct gt_memory *memory)
 	return gt_outfile_close(&out, rc, NULL);
 }
 
+static bool has_pages(const struct gt_job *job)
+{
+	size_t count = 0;
+
+	for (size_t i = 0; i < job->count; i++)
+		count += job->models[i].pages.count;
+	return count;
+}
+
 static int print(const struct gt_cmdline *args, const struct gt_job *job)
 {
 	const char *svg = gt_cmdline_get(args, "svg");
@@ -122,7 +134,7 @@ static int print(const struct gt_cmdline *args, const struct gt_job *job)
 	if (rc) {
 		gt_cmdline_complain("memory: out of memory");
 		rc = GT_EXIT_FAILED;
-	} else if (!memory.uses.count) {
+	} else if (!memory.uses.count && !has_pages(job)) {
 		gt_cmdline_complain("no allocations in these traces: record them with gputrace run "
 				    "--memory");
 		rc = GT_EXIT_FAILED;
@@ -156,7 +168,9 @@ static const struct gt_cmdline_spec spec = {
 		"a row of its own. What was allocated before the trace began is not in it; frees "
 		"of that are \"Allocated Before\". Double and unknown frees are those that the "
 		"driver refused: of an address that had been freed, and of one that was never "
-		"allocated. Blocks that one line of the "
+		"allocated. With run --unified-memory a table tells page faults and migrations of "
+		"managed memory by what allocated it, and the kernel that ran most of that time "
+		"on that GPU: the records themselves name neither. Blocks that one line of the "
 		"user's code asked for are one row (--by=line); csv and json have the whole stack, "
 		"too, where it is the same for all.",
 	.example = "# what made up the peak, and what was never freed\n"

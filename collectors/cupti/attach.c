@@ -21,6 +21,7 @@
 #include "collectors/cupti/library/quirks.h"
 #include "collectors/cupti/relay.h"
 #include "collectors/cupti/settings.h"
+#include "collectors/cupti/unified.h"
 #include "collectors/trigger/trigger.h"
 #include "core/guest/forkguard.h"
 #include "core/guest/log.h"
@@ -52,10 +53,10 @@ static void enable_callback(CUpti_CallbackDomain domain, uint32_t cbid)
 	gt_cupti_callbacks_set(&gt_cupti.wanted, domain, cbid, true);
 }
 
-/* --memory: all that allocate and release, whatever --api says. */
+/* --memory, --unified-memory: all that allocate and release, whatever --api says. */
 static void add_blocks(const struct gt_config *config, struct gt_cuda_set *set)
 {
-	bool wanted = gt_config_bool(config, GT_CONFIG_MEMORY);
+	bool wanted = gt_config_records_memory(config);
 
 	atomic_store(&gt_cupti.reads_blocks, wanted);
 	for (int domain = 0; wanted && domain < GT_API_DOMAIN_COUNT_; domain++)
@@ -89,7 +90,7 @@ static void enable_callbacks(const struct gt_config *config)
 	unsigned int profiler = gt_trigger_kind == GT_CAPTURE_PROFILER ? GT_CUDA_PROFILER : 0;
 	struct gt_cuda_set wanted;
 
-	atomic_store(&gt_cupti.silent, !flags && !gt_config_bool(config, GT_CONFIG_MEMORY));
+	atomic_store(&gt_cupti.silent, !flags && !gt_config_records_memory(config));
 	for (size_t i = 0; i < sizeof(resource_cbids) / sizeof(resource_cbids[0]); i++)
 		enable_callback(CUPTI_CB_DOMAIN_RESOURCE, resource_cbids[i]);
 	enable_callback(CUPTI_CB_DOMAIN_STATE, CUPTI_CBID_STATE_FATAL_ERROR);
@@ -156,6 +157,7 @@ static void stop_kinds(void)
 		if (exists(i) && (!hangs || kinds[i].kind != CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL))
 			gt_cupti.api.cuptiActivityDisable(kinds[i].kind);
 	}
+	gt_cupti_unified_disable();
 	gt_cupti_share(false);
 }
 
@@ -217,6 +219,8 @@ void gt_cupti_yield_buffers(void)
 
 static bool is_ours(CUpti_ActivityKind kind)
 {
+	if (kind == CUPTI_ACTIVITY_KIND_UNIFIED_MEMORY_COUNTER)
+		return gt_config_bool(gt_cupti.config, GT_CONFIG_UNIFIED_MEMORY);
 	for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++) {
 		if (kinds[i].kind == kind)
 			return true;
@@ -381,6 +385,7 @@ static void enable_kinds(const struct gt_config *config, struct gt_cupti_status 
 		gt_cupti_note_refused(status, kinds[i].name,
 				      enable_kind(kinds[i].kind, kinds[i].dump));
 	}
+	gt_cupti_unified_enable(config);
 	enable_graphs(status);
 	if (gt_cupti_has_quirk(status->version, GT_QUIRK_KERNELS_NEED_API_KIND))
 		gt_cupti_note_refused(status, "RUNTIME",

@@ -15,6 +15,7 @@
 #include "collectors/cupti/library/streams.h"
 #include "collectors/cupti/notice.h"
 #include "collectors/cupti/relay.h"
+#include "collectors/cupti/unified.h"
 #include "collectors/trigger/trigger.h"
 #include "core/guest/forkguard.h"
 #include "core/schema/cuda_api.h"
@@ -226,6 +227,7 @@ static void on_context_created(const CUpti_ResourceData *data)
 {
 	(void)data;
 	gt_cupti_contexts_created();
+	gt_cupti_unified_context();
 	on_init_finished();
 }
 

@@ -144,6 +144,9 @@ bool gt_cupti_notice_take(struct gt_cupti_notice *ret_notice);
  * Drain thread. */
 bool gt_cupti_lost_hw_trace(struct gt_cupti_status *status);
 
+/* The same for --unified-memory, which CUPTI refused. */
+bool gt_cupti_unified_refused(char *ret_why, size_t size);
+
 /* Detaches for another tool: fetches all records and unsubscribes. Any thread, not in a
  * callback. */
 void gt_cupti_yield(void);

@@ -16,6 +16,7 @@
 
 #include "core/schema/library_call.h"
 #include "core/schema/os_call.h"
+#include "core/schema/unified.h"
 
 struct gt_string;
 struct gt_stack_frame;
@@ -251,8 +252,12 @@ struct gt_range_event { /* RANGE and MARK */
 	uint64_t sequence;            /* links a forward operator to its backward */
 	const struct gt_string *dims; /* shapes of the operator's inputs as JSON, or NULL */
 	char payload[96];             /* text of the program's payload; "": none */
-	bool is_library;              /* a call of a library, --libraries: */
-	struct gt_library_call library;
+	bool is_library;              /* a call of a library, --libraries: library */
+	bool is_unified; /* what happened to unified memory; tid is a gt_unified_row: unified */
+	union {
+		struct gt_library_call library;
+		struct gt_unified_facts unified;
+	};
 	bool is_os; /* a call of the operating system, --osrt: */
 	struct gt_os_facts os;
 	const struct gt_string *file; /* path of its descriptor, or NULL */

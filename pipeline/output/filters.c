@@ -145,6 +145,8 @@ static bool keeps(struct gt_filters *filters, const struct gt_event *event)
 {
 	bool is_short = event->end - event->start < filters->asked.min_duration;
 
+	if (event->kind == GT_EVENT_RANGE && event->range.is_unified)
+		return true;
 	if (event->kind == GT_EVENT_RANGE || event->kind == GT_EVENT_MARK)
 		return remember(filters, &filters->ranges, keeps_range, event->range.name,
 				event->range.domain);

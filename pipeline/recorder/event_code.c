@@ -205,9 +205,11 @@ static const struct field range[] = {
 	WORD(range.os, 0),
 	WORD(range.os, 1),
 	STRING(range.file),
+	FLAG(range.is_unified),
 };
 
 _Static_assert(sizeof(struct gt_os_facts) == 16, "WORDs of it");
+_Static_assert(sizeof(struct gt_unified_facts) <= 80, "in the place of a library call");
 _Static_assert(sizeof(struct gt_library_call) == 80, "WORDs of it");
 
 static const struct field frame[] = {

@@ -73,9 +73,11 @@ static uint64_t node_of(const struct gt_event *event)
 /* A range by where it began: it may have been kept as one that was open. */
 static uint64_t key_of_range(const struct gt_event *event)
 {
-	uint64_t words[] = {GT_EVENT_RANGE,        event->tid,          event->start,
-			    event->range.name->id, event->range.on_gpu, event->place.device,
-			    event->place.stream};
+	uint64_t words[] = {
+		GT_EVENT_RANGE,      event->tid,
+		event->start,        event->range.name->id,
+		event->range.on_gpu, event->place.device,
+		event->place.stream, event->range.is_unified ? event->range.unified.address : 0};
 
 	return gt_hash_bytes(words, sizeof(words)) | 1;
 }

@@ -349,6 +349,18 @@ static void watch_hw_trace(struct gt_gpu *gpu)
 	gpu->metadata->generation++;
 }
 
+static void watch_unified(struct gt_gpu *gpu)
+{
+	struct gt_note_event note = {.name = "unified memory is not recorded", .cause = "CUPTI"};
+	char why[256];
+
+	if (!gt_cupti_unified_refused(why, sizeof(why)))
+		return;
+	note.what = gt_intern_cstr(gpu->translate.strings, why)->text;
+	gt_outlet_note(gpu->join->outlet, &note);
+	gt_log_say("%s: %s", note.name, why);
+}
+
 static void write_notice(struct gt_gpu *gpu)
 {
 	struct gt_cupti_notice notice;
@@ -373,6 +385,7 @@ static void report(void *part)
 	tell_graphs(gpu);
 	gt_cupti_count(gpu->ledger);
 	watch_hw_trace(gpu);
+	watch_unified(gpu);
 	write_notice(gpu);
 }
 

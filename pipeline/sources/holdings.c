@@ -491,7 +491,7 @@ static int start(void *part)
 {
 	struct gt_holdings *h = part;
 
-	h->is_on = gt_config_bool(h->config, GT_CONFIG_MEMORY);
+	h->is_on = gt_config_records_memory(h->config);
 	h->max_blocks = (uint32_t)gt_stores_share(h->config, BLOCKS_MAX);
 	if (h->is_on)
 		gt_tensors_listen();

@@ -163,7 +163,8 @@ static bool is_of_memory(const struct gt_cuda_api *api)
 static bool is_awaited(const struct gt_rings *rings, const struct gt_cuda_api *api)
 {
 	return api->flags & GT_CUDA_ENQUEUES ||
-	       gt_config_bool(rings->config, is_of_memory(api) ? GT_CONFIG_MEMORY : GT_CONFIG_SYNC);
+	       (is_of_memory(api) ? gt_config_records_memory(rings->config)
+				  : gt_config_bool(rings->config, GT_CONFIG_SYNC));
 }
 
 /* What need not be recorded is not, which costs the least. */

@@ -87,3 +87,25 @@ struct gt_library_call gt_library_args(const struct gt_span *args, const struct 
 			take_library_arg(&call, (enum gt_library_arg)arg, &value);
 	return call;
 }
+
+struct gt_unified_facts gt_unified_args(const struct gt_span *args, const struct gt_span *name)
+{
+	struct gt_unified_facts facts = {.from = GT_UNIFIED_NONE, .to = GT_UNIFIED_NONE};
+	struct gt_span value;
+	int64_t number;
+
+	facts.kind = (uint8_t)gt_unified_find(name->text, name->len);
+	if (args->kind != GT_SPAN_OBJECT)
+		return facts;
+	for (unsigned int i = 0; i < GT_UNIFIED_ARG_COUNT_; i++) {
+		enum gt_unified_arg arg = (enum gt_unified_arg)i;
+
+		if (!gt_span_member(args, gt_unified_arg_name(arg), &value))
+			continue;
+		if (value.kind == GT_SPAN_STRING)
+			gt_unified_set_text(&facts, arg, value.text, value.len);
+		else if (gt_span_int(&value, &number) && number >= 0)
+			gt_unified_set_number(&facts, arg, (uint64_t)number);
+	}
+	return facts;
+}

@@ -400,6 +400,18 @@ static int give_frame(struct gt_events_json *json, const struct gt_trace_event *
 	return gt_events_give(json->events, event);
 }
 
+static int give_unified(struct gt_events_json *json, const struct gt_trace_event *r,
+			struct gt_event *event)
+{
+	event->kind = GT_EVENT_RANGE;
+	event->range = (struct gt_range_event){.name = gt_events_json_string(json, &r->name),
+					       .is_unified = true,
+					       .unified = gt_unified_args(&r->args, &r->name),
+					       .detached = true};
+	event->tid = gt_unified_row(&event->range.unified);
+	return gt_events_give(json->events, event);
+}
+
 static int give_sample(struct gt_events_json *json, const struct gt_trace_event *r,
 		       struct gt_event *event)
 {
@@ -569,6 +581,8 @@ static int take_slice(struct gt_events_json *json, const struct gt_trace_event *
 		return give_range(json, r, GT_EVENT_RANGE, false, event);
 	if (is_named(cat, "gpu_user_annotation"))
 		return give_range(json, r, GT_EVENT_RANGE, true, event);
+	if (is_named(cat, "unified_memory"))
+		return give_unified(json, r, event);
 	if (is_named(cat, "call_stack"))
 		return give_frame(json, r, event);
 	if (is_named(cat, "overhead"))

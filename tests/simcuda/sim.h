@@ -169,6 +169,7 @@ struct sim_event_recorded {
 };
 
 /* Memory came or went; pool operations have a pool address. */
+#define SIM_MEMORY_PREFETCH 100 /* of managed memory: device says where to, UINT32_MAX: the CPU */
 struct sim_memory {
 	uint32_t operation; /* CUpti_ActivityMemoryOperationType or ...PoolOperationType */
 	uint32_t memory_kind;

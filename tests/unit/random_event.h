@@ -217,6 +217,38 @@ static void fill_range(struct trace *t, struct gt_event *e)
 	e->stack = !e->range.on_gpu && any(3) == 0 ? stacks[any(2)] : NULL;
 }
 
+/* In the place of a range. */
+static void fill_unified(struct trace *t, struct gt_event *e)
+{
+	struct gt_unified_facts facts = {
+		.kind = (uint8_t)(1 + any(GT_UNIFIED_KIND_COUNT_ - 1)),
+		.address = any(3) ? (1 + any(1000)) << 12 : 0,
+		.value = any(1000),
+		.from = GT_UNIFIED_NONE,
+		.to = GT_UNIFIED_NONE,
+	};
+	bool two = gt_unified_is_migration(facts.kind) || facts.kind == GT_UNIFIED_REMOTE_MAP;
+
+	if (facts.kind == GT_UNIFIED_THRASHING) {
+		facts.devices = any(16);
+		facts.on_cpu = (uint8_t)any(2);
+	} else {
+		facts.from = any(2) ? (uint16_t)any(3) : GT_UNIFIED_CPU;
+	}
+	if (two)
+		facts.to = any(2) ? (uint16_t)any(3) : GT_UNIFIED_CPU;
+	if (two || gt_unified_is_fault(facts.kind))
+		facts.why = (uint8_t)any(5);
+	if (facts.kind == GT_UNIFIED_THROTTLING)
+		facts.value = 0;
+	e->range = (struct gt_range_event){.name = trace_string(t, gt_unified_name(facts.kind)),
+					   .is_unified = true,
+					   .unified = facts,
+					   .detached = true};
+	e->stack = NULL;
+	e->tid = gt_unified_row(&facts);
+}
+
 static void fill_other(struct trace *t, struct gt_event *e)
 {
 	static const char *const words[] = {NULL, "ring full", "no buffer"};
@@ -303,7 +335,7 @@ static struct gt_event any_event(struct trace *t, uint32_t i, struct gt_launch *
 	else if (gt_event_is_gpu(e.kind))
 		fill_memory(&e);
 	else if (e.kind == GT_EVENT_RANGE || e.kind == GT_EVENT_MARK)
-		fill_range(t, &e);
+		any(4) || e.kind != GT_EVENT_RANGE ? fill_range(t, &e) : fill_unified(t, &e);
 	else
 		fill_other(t, &e);
 	if (e.kind == GT_EVENT_RANGE && e.range.on_gpu)

@@ -519,3 +519,9 @@ int gt_build_tensor(struct gt_model *model, int64_t ts, uint32_t thread, uint32_
 		return 0;
 	return gt_vec_push(&model->blocks, block) ? 0 : -ENOMEM;
 }
+
+int gt_build_pages(struct gt_model *model, const struct gt_model_pages *pages)
+{
+	gt_build_extent(model, pages->start, pages->dur);
+	return gt_vec_push(&model->pages, *pages) ? 0 : -ENOMEM;
+}

@@ -71,6 +71,9 @@ int gt_build_memory_event(struct gt_model *model, const struct gt_event *event, 
 int gt_build_tensor(struct gt_model *model, int64_t ts, uint32_t thread, uint32_t stack,
 		    const struct gt_tensor_event *tensor);
 
+/* Takes in what happened to unified memory. 0 or -ENOMEM. */
+int gt_build_pages(struct gt_model *model, const struct gt_model_pages *pages);
+
 /* The same as gt_build_block from the arguments of its record. */
 int gt_build_block_of(struct gt_builder *b, const struct gt_trace_event *record,
 		      const struct gt_call *call);

@@ -385,6 +385,14 @@ static int take_os_call(struct model_events *e, const struct gt_event *event,
 				event->range.file ? name_of(e, event->range.file) : GT_NAME_NONE);
 }
 
+static int take_pages(struct model_events *e, const struct gt_event *event,
+		      const struct span_of_time *time)
+{
+	struct gt_model_pages pages = {time->start, time->dur, event->range.unified};
+
+	return gt_build_pages(e->model, &pages);
+}
+
 static int take_range(struct model_events *e, const struct gt_event *event,
 		      const struct span_of_time *time)
 {
@@ -393,6 +401,8 @@ static int take_range(struct model_events *e, const struct gt_event *event,
 		.kind = event->range.is_operator ? GT_RANGE_OP : GT_RANGE_NVTX,
 	};
 
+	if (event->range.is_unified)
+		return take_pages(e, event, time);
 	if (event->range.on_gpu || event->range.is_library)
 		return 0;
 	if (event->range.is_os)

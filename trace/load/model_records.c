@@ -312,6 +312,17 @@ static int take_os_call(struct gt_builder *b, const struct gt_trace_event *recor
 	return record->ph == 'X' ? gt_build_os_call_of(b, record, &call) : 0;
 }
 
+static int take_pages(struct gt_builder *b, const struct gt_trace_event *record)
+{
+	struct gt_model_pages pages = {
+		.start = record->ts,
+		.dur = slice_dur(b, record),
+		.facts = gt_unified_args(&record->args, &record->name),
+	};
+
+	return record->ph == 'X' ? gt_build_pages(b->model, &pages) : 0;
+}
+
 static int take_slice(struct gt_builder *b, const struct gt_trace_event *record, enum gt_role role)
 {
 	switch (role) {
@@ -338,6 +349,8 @@ static int take_slice(struct gt_builder *b, const struct gt_trace_event *record,
 		return take_wait(b, record);
 	case GT_ROLE_OS:
 		return take_os_call(b, record);
+	case GT_ROLE_UNIFIED:
+		return take_pages(b, record);
 	default:
 		return 0;
 	}

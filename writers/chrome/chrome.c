@@ -30,6 +30,8 @@ static print_event printer_of(const struct gt_event *event)
 {
 	if (event->kind == GT_EVENT_RANGE && event->range.on_gpu)
 		return gt_chrome_put_gpu_range;
+	if (event->kind == GT_EVENT_RANGE && event->range.is_unified)
+		return gt_chrome_put_unified;
 	return printers[event->kind];
 }
 
@@ -108,7 +110,8 @@ static int chrome_event(struct gt_writer *w, const struct gt_event *event)
 {
 	struct gt_chrome *chrome = w->priv;
 
-	if (gt_event_is_gpu(event->kind))
+	if (gt_event_is_gpu(event->kind) ||
+	    (event->kind == GT_EVENT_RANGE && event->range.is_unified))
 		return hold_back(chrome, event);
 	if (event->kind == GT_EVENT_RANGE && event->range.on_gpu)
 		return put_shadow(chrome, event);

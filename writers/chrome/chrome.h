@@ -237,6 +237,7 @@ static inline void gt_chrome_put_duration(const struct gt_chrome *chrome, struct
 void gt_chrome_put_api(struct gt_chrome *chrome, const struct gt_event *event);
 void gt_chrome_put_overhead(struct gt_chrome *chrome, const struct gt_event *event);
 void gt_chrome_put_range(struct gt_chrome *chrome, const struct gt_event *event);
+void gt_chrome_put_unified(struct gt_chrome *chrome, const struct gt_event *event);
 void gt_chrome_put_mark(struct gt_chrome *chrome, const struct gt_event *event);
 void gt_chrome_put_frame(struct gt_chrome *chrome, const struct gt_event *event);
 void gt_chrome_put_sample(struct gt_chrome *chrome, const struct gt_event *event);

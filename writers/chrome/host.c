@@ -235,6 +235,37 @@ void gt_chrome_put_range(struct gt_chrome *chrome, const struct gt_event *event)
 	end_line(json);
 }
 
+static void put_unified_args(struct gt_json *json, const struct gt_unified_facts *facts)
+{
+	char text[GT_UNIFIED_TEXT];
+	uint64_t number;
+
+	for (unsigned int arg = 0; arg < GT_UNIFIED_ARG_COUNT_; arg++) {
+		const char *name = gt_unified_arg_name((enum gt_unified_arg)arg);
+
+		if (!gt_unified_get(facts, (enum gt_unified_arg)arg, text, &number))
+			continue;
+		gt_json_key_text(json, name);
+		if (*text)
+			gt_json_cstr(json, text);
+		else
+			gt_json_u64(json, number);
+	}
+}
+
+void gt_chrome_put_unified(struct gt_chrome *chrome, const struct gt_event *event)
+{
+	struct gt_json *json = &chrome->file.batch;
+	uint32_t tid = thread_track(chrome, event, GT_TRACK_UNIFIED);
+
+	gt_chrome_begin(json, "X", "unified_memory");
+	gt_json_key(json, "name");
+	gt_chrome_put_string(&chrome->texts, json, event->range.name);
+	put_host_slice(chrome, event, tid);
+	put_unified_args(json, &event->range.unified);
+	end_line(json);
+}
+
 void gt_chrome_put_frame(struct gt_chrome *chrome, const struct gt_event *event)
 {
 	struct gt_json *json = &chrome->file.batch;

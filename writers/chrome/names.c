@@ -240,12 +240,16 @@ static void track_name(const struct gt_chrome *chrome, const struct gt_track_req
 {
 	const char *owner = gt_track_is_on_host(request->kind) ? "thread" : "stream";
 	const struct gt_string *name = NULL;
+	char row[32];
 	size_t length;
 
+	gt_text_format(row, sizeof(row), "%s %u", owner, request->stream);
+	if (request->kind == GT_TRACK_UNIFIED)
+		gt_unified_row_name(request->stream, row, sizeof(row));
 	if (!gt_track_is_on_host(request->kind))
 		name = stream_name(&chrome->names, request->device, request->stream);
-	length = gt_text_format(out, size, "%s %u%s%s%s", owner, request->stream, name ? " " : "",
-				name ? name->text : "", gt_track_suffix(track->kind));
+	length = gt_text_format(out, size, "%s%s%s%s", row, name ? " " : "", name ? name->text : "",
+				gt_track_suffix(track->kind));
 	if (track->foreign)
 		length += gt_text_format(out + length, size - length, " (context %u)",
 					 request->context);

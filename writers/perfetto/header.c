@@ -21,6 +21,7 @@ static const char *const categories[GT_PF_CATEGORY_END_] = {
 	[GT_PF_CATEGORY_TENSOR] = "cpu_instant_event",
 	[GT_PF_CATEGORY_LIBRARY] = "library",
 	[GT_PF_CATEGORY_OS] = "osrt",
+	[GT_PF_CATEGORY_UNIFIED] = "unified_memory",
 };
 
 static const char *const note_names[GT_PF_ANNOTATION_COUNT_] = {

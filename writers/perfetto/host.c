@@ -257,6 +257,49 @@ void gt_perfetto_put_range(struct gt_perfetto *pf, const struct gt_event *event)
 	put_end(pf, event->end, track);
 }
 
+static void put_unified_args(struct gt_proto *batch, const struct gt_unified_facts *facts)
+{
+	static const enum gt_pf_annotation names[GT_UNIFIED_ARG_COUNT_] = {
+		[GT_UNIFIED_ADDRESS] = GT_PF_ANNOTATION_UNIFIED_ADDRESS,
+		[GT_UNIFIED_BYTES] = GT_PF_ANNOTATION_OS_BYTES,
+		[GT_UNIFIED_FAULTS] = GT_PF_ANNOTATION_UNIFIED_FAULTS,
+		[GT_UNIFIED_PC] = GT_PF_ANNOTATION_UNIFIED_PC,
+		[GT_UNIFIED_FROM] = GT_PF_ANNOTATION_UNIFIED_FROM,
+		[GT_UNIFIED_TO] = GT_PF_ANNOTATION_UNIFIED_TO,
+		[GT_UNIFIED_PROCESSOR] = GT_PF_ANNOTATION_UNIFIED_PROCESSOR,
+		[GT_UNIFIED_PROCESSORS] = GT_PF_ANNOTATION_UNIFIED_PROCESSORS,
+		[GT_UNIFIED_ACCESS] = GT_PF_ANNOTATION_UNIFIED_ACCESS,
+		[GT_UNIFIED_CAUSE] = GT_PF_ANNOTATION_CAUSE,
+	};
+	char text[GT_UNIFIED_TEXT];
+	uint64_t number;
+
+	for (unsigned int arg = 0; arg < GT_UNIFIED_ARG_COUNT_; arg++) {
+		if (!gt_unified_get(facts, (enum gt_unified_arg)arg, text, &number))
+			continue;
+		if (*text)
+			put_text(batch, names[arg], text);
+		else
+			put_uint(batch, names[arg], number);
+	}
+}
+
+void gt_perfetto_put_unified(struct gt_perfetto *pf, const struct gt_event *event)
+{
+	struct gt_proto *batch = &pf->file.batch;
+	uint32_t track = gt_perfetto_unified_track(pf, event);
+	uint64_t name = gt_perfetto_name(pf, event->range.name);
+	size_t packet, at;
+
+	gt_perfetto_put_names(pf);
+	at = begin_event(pf, event->start, GT_PF_TYPE_BEGIN, track, &packet);
+	gt_proto_uint(batch, GT_PF_EVENT_CATEGORY, GT_PF_CATEGORY_UNIFIED);
+	gt_proto_uint(batch, GT_PF_EVENT_NAME_IID, name);
+	put_unified_args(batch, &event->range.unified);
+	end_event(pf, at, packet);
+	put_end(pf, event->end, track);
+}
+
 void gt_perfetto_put_mark(struct gt_perfetto *pf, const struct gt_event *event)
 {
 	uint32_t track = gt_perfetto_thread(pf, event->tid);

@@ -32,6 +32,8 @@ static print_event printer_of(const struct gt_event *event)
 {
 	if (event->kind == GT_EVENT_RANGE && event->range.on_gpu)
 		return gt_perfetto_put_gpu;
+	if (event->kind == GT_EVENT_RANGE && event->range.is_unified)
+		return gt_perfetto_put_unified;
 	return printers[event->kind];
 }
 

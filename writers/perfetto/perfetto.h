@@ -245,6 +245,7 @@ void gt_perfetto_put_end(struct gt_perfetto *pf, const struct gt_ledger *ledger)
 uint32_t gt_perfetto_thread(struct gt_perfetto *pf, uint32_t tid);
 uint32_t gt_perfetto_thread_track(struct gt_perfetto *pf, const struct gt_event *event,
 				  enum gt_track_kind kind);
+uint32_t gt_perfetto_unified_track(struct gt_perfetto *pf, const struct gt_event *event);
 /* The same for a counter; the process; a new name of a thread. */
 uint32_t gt_perfetto_counter(struct gt_perfetto *pf, const struct gt_event *event);
 void gt_perfetto_put_process(struct gt_perfetto *pf);
@@ -255,6 +256,7 @@ void gt_perfetto_rename_thread(struct gt_perfetto *pf, uint32_t tid, const struc
 /* Each writes one event as packets. */
 void gt_perfetto_put_api(struct gt_perfetto *pf, const struct gt_event *event);
 void gt_perfetto_put_range(struct gt_perfetto *pf, const struct gt_event *event);
+void gt_perfetto_put_unified(struct gt_perfetto *pf, const struct gt_event *event);
 void gt_perfetto_put_mark(struct gt_perfetto *pf, const struct gt_event *event);
 void gt_perfetto_put_frame(struct gt_perfetto *pf, const struct gt_event *event);
 void gt_perfetto_put_sample(struct gt_perfetto *pf, const struct gt_event *event);

@@ -130,6 +130,25 @@ uint32_t gt_perfetto_thread_track(struct gt_perfetto *pf, const struct gt_event 
 	return uuid;
 }
 
+uint32_t gt_perfetto_unified_track(struct gt_perfetto *pf, const struct gt_event *event)
+{
+	struct gt_track_request request =
+		gt_track_of_thread(GT_TRACK_UNIFIED, event->tid, event->start, event->end);
+	struct gt_track track;
+	char row[16], name[48];
+	uint32_t uuid;
+	bool fresh;
+
+	gt_tracks_get(pf->tracks, &request, &track);
+	uuid = gt_perfetto_number(&pf->names, GT_PERFETTO_THREAD_TRACK, track.tid, 0,
+				  &pf->names.tracks, &fresh);
+	gt_unified_row_name(event->tid, row, sizeof(row));
+	gt_text_format(name, sizeof(name), "%s%s", row, gt_track_suffix(GT_TRACK_UNIFIED));
+	if (fresh)
+		put_child(pf, uuid, GT_PF_TRACK_OF_PROCESS, name, NULL, false);
+	return uuid;
+}
+
 /* Counters of a device are children of a track called "device 0", by which the reader finds
  * them. */
 static uint32_t device_track(struct gt_perfetto *pf, uint32_t device)

@@ -25,6 +25,12 @@ static const struct {
 	{CUPTI_ERROR_CONFIDENTIAL_COMPUTING_NOT_SUPPORTED,
 	 "confidential computing mode does not allow profiling"},
 	{CUPTI_ERROR_CMP_DEVICE_NOT_SUPPORTED, "this GPU model does not allow profiling"},
+	{CUPTI_ERROR_UM_PROFILING_NOT_SUPPORTED, "it is not possible on this system"},
+	{CUPTI_ERROR_UM_PROFILING_NOT_SUPPORTED_ON_DEVICE, "it is not possible on this GPU"},
+	{CUPTI_ERROR_UM_PROFILING_NOT_SUPPORTED_ON_NON_P2P_DEVICES,
+	 "it is not possible with GPUs that do not reach each other's memory: see "
+	 "CUDA_VISIBLE_DEVICES"},
+	{CUPTI_ERROR_UM_PROFILING_NOT_SUPPORTED_WITH_MPS, "it is not possible with MPS"},
 	{CUPTI_ERROR_UNKNOWN,
 	 "CUPTI gives no reason, it may not support this driver or GPU: " OTHER_CUPTI},
 };

@@ -80,6 +80,14 @@ GT_AT(CUpti_ActivityContext, contextId, 4);
 GT_AT(CUpti_ActivityContext, nullStreamId, 14);
 GT_AT(CUpti_ActivityStream, streamId, 8);
 GT_AT(CUpti_ActivityStream, priority, 12);
+GT_AT(CUpti_ActivityUnifiedMemoryCounter2, counterKind, 4);
+GT_AT(CUpti_ActivityUnifiedMemoryCounter2, value, 8);
+GT_AT(CUpti_ActivityUnifiedMemoryCounter2, start, 16);
+GT_AT(CUpti_ActivityUnifiedMemoryCounter2, end, 24);
+GT_AT(CUpti_ActivityUnifiedMemoryCounter2, address, 32);
+GT_AT(CUpti_ActivityUnifiedMemoryCounter2, srcId, 40);
+GT_AT(CUpti_ActivityUnifiedMemoryCounter2, dstId, 44);
+GT_AT(CUpti_ActivityUnifiedMemoryCounter2, flags, 56);
 GT_AT(CUpti_ActivityCudaEvent, eventId, 16);
 
 /* Since 12.8 a recording of a CUDA event and a wait for it share an id, which only they have. */

@@ -54,6 +54,13 @@ static bool host_launch_is_sane(const void *record)
 	return r->device < MAX_DEVICE;
 }
 
+static bool pages_are_sane(const void *record)
+{
+	const CUpti_ActivityUnifiedMemoryCounter2 *r = record;
+
+	return (uint32_t)r->counterKind < 64 && r->start && r->address;
+}
+
 static bool device_is_sane(const void *record)
 {
 	const CUpti_ActivityDevice4 *r = record;
@@ -68,6 +75,7 @@ static bool (*const by_kind[])(const void *) = {
 	[CUPTI_ACTIVITY_KIND_KERNEL] = kernel_is_sane,
 	[CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL] = kernel_is_sane,
 	[CUPTI_ACTIVITY_KIND_DEVICE] = device_is_sane,
+	[CUPTI_ACTIVITY_KIND_UNIFIED_MEMORY_COUNTER] = pages_are_sane,
 	[CUPTI_ACTIVITY_KIND_GRAPH_TRACE] = graph_is_sane,
 	[GT_CUPTI_KIND_HOST_NODE] = host_node_is_sane,
 	[GT_CUPTI_KIND_HOST_LAUNCH] = host_launch_is_sane,

@@ -12,6 +12,7 @@
 #include "collectors/cupti/records/layout.h"
 #include "collectors/cupti/library/lengths.h"
 #include "collectors/cupti/records/occupancy.h"
+#include "collectors/cupti/records/pages.h"
 #include "collectors/cupti/records/sanity.h"
 #include "collectors/cupti/records/stamps.h"
 #include "core/guest/log.h"
@@ -559,6 +560,7 @@ static void (*const by_kind[])(struct gt_translate *, const void *) = {
 	[CUPTI_ACTIVITY_KIND_SYNCHRONIZATION] = translate_sync,
 	[CUPTI_ACTIVITY_KIND_INTERNAL_LAUNCH_API] = skip_api,
 	[CUPTI_ACTIVITY_KIND_GRAPH_TRACE] = translate_graph,
+	[CUPTI_ACTIVITY_KIND_UNIFIED_MEMORY_COUNTER] = gt_translate_pages,
 	[GT_CUPTI_KIND_HOST_NODE] = translate_host_node,
 	[GT_CUPTI_KIND_HOST_LAUNCH] = translate_host_launch,
 };

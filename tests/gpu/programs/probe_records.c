@@ -157,3 +157,56 @@ bool probe_copies_and_sets(void)
 			  (unsigned long long)copy->bytes, copy->copyKind,
 			  (unsigned long long)set->bytes, set->value);
 }
+
+/* Counters in @seen by their kind, of addresses in the memory. */
+static unsigned count_counters(CUdeviceptr memory, size_t bytes, unsigned seen[16])
+{
+	unsigned elsewhere = 0;
+
+	for (unsigned i = 0; i < rig_count(CUPTI_ACTIVITY_KIND_UNIFIED_MEMORY_COUNTER); i++) {
+		const CUpti_ActivityUnifiedMemoryCounter2 *r =
+			rig_find(CUPTI_ACTIVITY_KIND_UNIFIED_MEMORY_COUNTER, i);
+
+		if (r->address < memory || r->address >= memory + bytes)
+			elsewhere++;
+		else
+			seen[(uint32_t)r->counterKind % 16]++;
+	}
+	return elsewhere;
+}
+
+/* Little, and touched once: managed memory beyond what is there can hang a GPU. */
+bool probe_unified_memory(void)
+{
+	const size_t bytes = (size_t)1 << 20;
+	CUpti_ActivityUnifiedMemoryCounterConfig config[7] = {{0}};
+	unsigned seen[16] = {0}, elsewhere, sum = 0;
+	CUptiResult configured, enabled;
+	CUdeviceptr memory = 0;
+
+	rig_start();
+	for (uint32_t i = 0; i < 7; i++) {
+		config[i].scope = CUPTI_ACTIVITY_UNIFIED_MEMORY_COUNTER_SCOPE_PROCESS_ALL_DEVICES;
+		config[i].kind = (CUpti_ActivityUnifiedMemoryCounterKind)(i + 1);
+		config[i].enable = 1;
+	}
+	configured = rig.cupti.cuptiActivityConfigureUnifiedMemoryCounter(config, 7);
+	enabled = rig.cupti.cuptiActivityEnable(CUPTI_ACTIVITY_KIND_UNIFIED_MEMORY_COUNTER);
+	if (configured || enabled)
+		return probe_seen(false, "configured: %d, enabled: %d", configured, enabled);
+	if (cuMemAllocManaged(&memory, bytes, CU_MEM_ATTACH_GLOBAL))
+		return probe_seen(false, "no managed memory");
+	memset((void *)(uintptr_t)memory, 1, bytes);
+	cuMemsetD8Async(memory, 2, bytes, rig.stream);
+	rig_launch();
+	rig_flush(0);
+	for (size_t i = 0; i < bytes; i += 4096)
+		sum += ((volatile unsigned char *)(uintptr_t)memory)[i];
+	rig_flush(1);
+	elsewhere = count_counters(memory, bytes, seen);
+	return probe_seen(seen[1] && seen[2] && seen[3] && seen[4],
+			  "%u migrations HtoD, %u DtoH, %u CPU faults, %u GPU faults, %u of other "
+			  "kinds, %u elsewhere; sum %u",
+			  seen[1], seen[2], seen[3], seen[4], seen[5] + seen[6] + seen[7],
+			  elsewhere, sum);
+}

@@ -18,7 +18,6 @@ static bool is_kind(uint32_t kind)
 static bool is_silent_kind(uint32_t kind)
 {
 	return kind == CUPTI_ACTIVITY_KIND_MARKER || kind == CUPTI_ACTIVITY_KIND_MARKER_DATA ||
-	       kind == CUPTI_ACTIVITY_KIND_UNIFIED_MEMORY_COUNTER ||
 	       kind == CUPTI_ACTIVITY_KIND_ENVIRONMENT || kind == CUPTI_ACTIVITY_KIND_MEMORY ||
 	       kind == CUPTI_ACTIVITY_KIND_JIT || kind == CUPTI_ACTIVITY_KIND_MODULE ||
 	       kind == CUPTI_ACTIVITY_KIND_FUNCTION || kind == CUPTI_ACTIVITY_KIND_PCIE ||

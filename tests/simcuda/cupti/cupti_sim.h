@@ -143,6 +143,11 @@ void cupti_pending_lose(uint32_t context);
 /* subscribe.c */
 void cupti_unsubscribe_all(void);
 
+/* unified.c */
+void cupti_unified_operation(const struct sim_op *op);
+void cupti_unified_synchronized(const struct sim_sync *sync);
+void cupti_unified_memory(const struct sim_memory *memory);
+
 /* records.c */
 void cupti_record_operation(const struct sim_op *op, bool is_complete);
 size_t cupti_operation_size(const struct sim_op *op);

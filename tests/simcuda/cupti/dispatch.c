@@ -204,6 +204,8 @@ static void on_synchronized(const struct sim_sync *sync)
 		call_subscriber(CUPTI_CB_DOMAIN_SYNCHRONIZE, cbid, &data);
 	if (is_wait)
 		cupti_pending_flush(false);
+	if (is_wait)
+		cupti_unified_synchronized(sync);
 }
 
 static void dump_devices(void)

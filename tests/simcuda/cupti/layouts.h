@@ -55,6 +55,12 @@ LAYOUT(cupti_context, CUpti_ActivityContext, 16);
 LAYOUT(cupti_context, CUpti_ActivityContext2, 24);
 #endif
 
+#if SIM_CUPTI_VERSION >= 26
+LAYOUT(cupti_unified, CUpti_ActivityUnifiedMemoryCounter3, 104);
+#else
+LAYOUT(cupti_unified, CUpti_ActivityUnifiedMemoryCounter2, 64);
+#endif
+
 LAYOUT(cupti_memcpy_peer, CUpti_ActivityMemcpyPtoP4, 96);
 LAYOUT(cupti_memset, CUpti_ActivityMemset4, 88);
 LAYOUT(cupti_api, CUpti_ActivityAPI, 40);

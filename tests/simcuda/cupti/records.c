@@ -37,6 +37,7 @@ static const size_t sizes[CUPTI_KINDS] = {
 	[CUPTI_ACTIVITY_KIND_MEMORY2] = sizeof(cupti_memory),
 	[CUPTI_ACTIVITY_KIND_MEMORY_POOL] = sizeof(cupti_memory_pool),
 	[CUPTI_ACTIVITY_KIND_GRAPH_TRACE] = sizeof(cupti_graph_trace),
+	[CUPTI_ACTIVITY_KIND_UNIFIED_MEMORY_COUNTER] = sizeof(cupti_unified),
 #if SIM_CUPTI_VERSION >= 130100
 	[HOST_NODE_KIND] = sizeof(cupti_host_node),
 	[HOST_LAUNCH_KIND] = sizeof(cupti_host_launch),
@@ -364,6 +365,7 @@ void cupti_record_operation(const struct sim_op *original, bool is_complete)
 		return;
 	}
 	give_times(&op);
+	cupti_unified_operation(&op);
 	if (!play_faults(&op, &add_unknown))
 		return;
 	put_operation(&op);
@@ -616,6 +618,9 @@ static void put_memory(const struct sim_memory *memory)
 
 void cupti_record_memory(const struct sim_memory *memory)
 {
+	cupti_unified_memory(memory);
+	if (memory->operation == SIM_MEMORY_PREFETCH)
+		return;
 	if (memory->is_pool)
 		put_pool(memory);
 	else

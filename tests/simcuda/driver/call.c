@@ -114,7 +114,7 @@ void sim_client_event(const struct sim_event_recorded *event)
 
 void sim_client_memory(const struct sim_memory *memory)
 {
-	if (!memory->is_pool)
+	if (!memory->is_pool && memory->operation != SIM_MEMORY_PREFETCH)
 		sim_truth_memory(memory);
 	TELL(memory, memory);
 }

@@ -341,12 +341,28 @@ CUresult sim_cuPointerGetAttributes(unsigned int count, CUpointer_attribute *att
 	return CUDA_SUCCESS;
 }
 
+/* All of the allocation moves, for those who count migrations. */
+static void tell_prefetch(CUdeviceptr address, CUmemLocation location)
+{
+	struct sim_memory what = {.operation = SIM_MEMORY_PREFETCH,
+				  .address = (uint64_t)address,
+				  .device = location.type == CU_MEM_LOCATION_TYPE_DEVICE
+						    ? (uint32_t)location.id
+						    : UINT32_MAX,
+				  .timestamp = sim_now()};
+
+	sim_client_memory(&what);
+}
+
 CUresult sim_cuMemPrefetchAsync_v2(CUdeviceptr address, size_t bytes, CUmemLocation location,
 				   unsigned int flags, CUstream handle)
 {
 	struct CUstream_st *stream;
+	CUresult result = sim_stream_find(handle, &stream);
 
-	return sim_stream_find(handle, &stream);
+	if (!result)
+		tell_prefetch(address, location);
+	return result;
 }
 
 CUresult sim_cuMemAdvise_v2(CUdeviceptr address, size_t bytes, CUmem_advise advice,

@@ -1,0 +1,104 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * See the header.
+ */
+#include "collectors/cupti/unified.h"
+
+#include "collectors/cupti/library/quirks.h"
+#include "collectors/cupti/library/refusal.h"
+
+#define KIND CUPTI_ACTIVITY_KIND_UNIFIED_MEMORY_COUNTER
+#define BIT  ((uint64_t)1 << KIND)
+
+/* The header of 11.8 has them all. A driver or GPU may have the first ones only. */
+static const CUpti_ActivityUnifiedMemoryCounterKind counters[] = {
+	CUPTI_ACTIVITY_UNIFIED_MEMORY_COUNTER_KIND_BYTES_TRANSFER_HTOD,
+	CUPTI_ACTIVITY_UNIFIED_MEMORY_COUNTER_KIND_BYTES_TRANSFER_DTOH,
+	CUPTI_ACTIVITY_UNIFIED_MEMORY_COUNTER_KIND_CPU_PAGE_FAULT_COUNT,
+	CUPTI_ACTIVITY_UNIFIED_MEMORY_COUNTER_KIND_GPU_PAGE_FAULT,
+	CUPTI_ACTIVITY_UNIFIED_MEMORY_COUNTER_KIND_THRASHING,
+	CUPTI_ACTIVITY_UNIFIED_MEMORY_COUNTER_KIND_THROTTLING,
+	CUPTI_ACTIVITY_UNIFIED_MEMORY_COUNTER_KIND_REMOTE_MAP,
+	CUPTI_ACTIVITY_UNIFIED_MEMORY_COUNTER_KIND_BYTES_TRANSFER_DTOD,
+};
+
+#define COUNTERS (sizeof(counters) / sizeof(counters[0]))
+
+static CUptiResult configure(size_t count)
+{
+	CUpti_ActivityUnifiedMemoryCounterConfig config[COUNTERS];
+
+	for (size_t i = 0; i < count; i++)
+		config[i] = (CUpti_ActivityUnifiedMemoryCounterConfig){
+			.scope = CUPTI_ACTIVITY_UNIFIED_MEMORY_COUNTER_SCOPE_PROCESS_ALL_DEVICES,
+			.kind = counters[i],
+			.enable = 1,
+		};
+	return gt_cupti.api.cuptiActivityConfigureUnifiedMemoryCounter(config, (uint32_t)count);
+}
+
+static CUptiResult enable(void)
+{
+	static const size_t counts[] = {COUNTERS, 4, 2};
+	CUptiResult result = CUPTI_ERROR_NOT_SUPPORTED;
+
+	if (!gt_cupti.api.cuptiActivityConfigureUnifiedMemoryCounter)
+		return result;
+	for (size_t i = 0; i < sizeof(counts) / sizeof(counts[0]); i++) {
+		result = configure(counts[i]);
+		if (result != CUPTI_ERROR_INVALID_PARAMETER && result != CUPTI_ERROR_NOT_SUPPORTED)
+			break;
+	}
+	return result == CUPTI_SUCCESS ? gt_cupti.api.cuptiActivityEnable(KIND) : result;
+}
+
+/* False: it is too early. */
+static bool try(bool is_last)
+{
+	CUptiResult result;
+
+	if (atomic_load(&gt_cupti.kinds) & BIT)
+		return true;
+	result = enable();
+	if (result == CUPTI_ERROR_NOT_INITIALIZED && !is_last)
+		return false;
+	if (result == CUPTI_SUCCESS)
+		atomic_fetch_or(&gt_cupti.kinds, BIT);
+	else
+		atomic_store(&gt_cupti.unified_refused, (int)result);
+	return true;
+}
+
+void gt_cupti_unified_enable(const struct gt_config *config)
+{
+	if (gt_config_bool(config, GT_CONFIG_UNIFIED_MEMORY))
+		atomic_store(&gt_cupti.unified_waits, !try(false));
+}
+
+void gt_cupti_unified_context(void)
+{
+	if (atomic_load_explicit(&gt_cupti.unified_waits, memory_order_relaxed) &&
+	    atomic_exchange(&gt_cupti.unified_waits, false) && gt_cupti.api.cuptiActivityEnable)
+		try(true);
+}
+
+/* Some CUPTI take seconds for it: records that still come are outside of the window. */
+void gt_cupti_unified_disable(void)
+{
+	bool is_slow = gt_cupti_has_quirk(gt_cupti.api.version, GT_QUIRK_UNIFIED_STOPS_SLOWLY);
+
+	atomic_store(&gt_cupti.unified_waits, false);
+	if (is_slow || !(atomic_load(&gt_cupti.kinds) & BIT))
+		return;
+	gt_cupti.api.cuptiActivityDisable(KIND);
+	atomic_fetch_and(&gt_cupti.kinds, ~BIT);
+}
+
+bool gt_cupti_unified_refused(char *ret_why, size_t size)
+{
+	int result = atomic_exchange(&gt_cupti.unified_refused, 0);
+
+	if (result)
+		gt_cupti_refusal("CUPTI's counters of unified memory", result, ret_why, size);
+	return result;
+}

@@ -1,0 +1,134 @@
+# SPDX-License-Identifier: Apache-2.0
+"""--unified-memory: page faults and migrations, against the device's truth.
+
+    test_unified.py BUILD SOURCE PROGRAM
+"""
+
+import collections
+import glob
+import json
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+import unittest
+
+import preloading
+import trace_file
+
+BUILD, SOURCE, PROGRAM = (os.path.realpath(path) for path in sys.argv[1:4])
+del sys.argv[1:4]
+CLI = os.path.join(BUILD, "cli", "gputrace-cli")
+HTOD, DTOH, CPU_FAULT, GPU_FAULT, THRASHING, THROTTLING, REMOTE = range(1, 8)  # CUpti_Activity...CounterKind
+NAMES = {HTOD: "migration HtoD", DTOH: "migration DtoH", CPU_FAULT: "CPU page fault", GPU_FAULT: "GPU page faults",
+         THRASHING: "thrashing", THROTTLING: "throttling", REMOTE: "remote mapping"}
+CAUSES = {1: "user", 2: "coherence"}
+
+
+def tool(*words):
+    result = subprocess.run([CLI, *words], capture_output=True, text=True, timeout=120, check=False)
+    return result.returncode, result.stdout, result.stderr
+
+
+def older_cupti(cupti):
+    """The file of a CUPTI that is older than the program's runtime, which must be given by name."""
+    if int(cupti) >= 130000:
+        return []
+    return [path for path in glob.glob(os.path.join(BUILD, "tests", "simcuda", cupti, "libcupti.so.1[0-9]*"))
+            if os.path.isfile(path)][:1]
+
+
+class Unified(unittest.TestCase):
+    def setUp(self):
+        self.folder = os.path.realpath(tempfile.mkdtemp(prefix="gt-unified-"))
+        self.addCleanup(shutil.rmtree, self.folder, ignore_errors=True)
+
+    def run_program(self, cupti="130000", fault="", **options):
+        """The trace's path, what the program says, the truth, what the tracer says."""
+        out, truth = (f"{self.folder}/{name}-{cupti}" for name in ("out", "truth"))
+        variables = {"GPUTRACE_OUTPUT": out, "GPUTRACE_BUILD": BUILD, "GPUTRACE_UNIFIED_MEMORY": "1",
+                     "LD_PRELOAD": preloading.with_tracer(os.path.join(BUILD, "preload", "libgputrace.so")),
+                     "SIMCUDA_FAULT": fault, **preloading.PATIENT, **options}
+        variables.update(("GPUTRACE_CUPTI", path) for path in older_cupti(cupti))
+        result = subprocess.run(
+            [os.path.join(SOURCE, "scripts", "simcuda"), "--build=" + BUILD, "--cupti=" + cupti, "--truth=" + truth,
+             "env", *(f"{name}={value}" for name, value in variables.items()), PROGRAM],
+            capture_output=True, text=True, timeout=120, check=False, stdin=subprocess.DEVNULL)
+        self.assertEqual(result.returncode, 0, result.stderr)
+        path, = (path for ending in ("json", "pftrace") for path in glob.glob(f"{out}/**/*.{ending}", recursive=True))
+        with open(truth, encoding="utf-8") as file:
+            lines = [json.loads(line) for line in file]
+        return path, json.loads(result.stdout), [line for line in lines if line["truth"] == "unified"], result.stderr
+
+    def facts(self, event):
+        args = event["args"]
+        return (event["name"], args["address"], args.get("bytes", args.get("faults", args.get("pc", 0))),
+                args.get("from", args.get("processor", args.get("processors"))), args.get("to"),
+                args.get("cause", args.get("access")))
+
+    def truth_of(self, line):
+        ends = ["CPU" if line[end] == -1 else f"GPU {line[end]}" for end in ("from", "to")]
+        kind = line["kind"]
+        if kind in (HTOD, DTOH):
+            return (NAMES[kind], line["address"], line["value"], *ends, CAUSES[line["flags"]])
+        if kind == REMOTE:
+            return (NAMES[kind], line["address"], line["value"], *ends, "thrashing")
+        who = {CPU_FAULT: "CPU", THRASHING: "CPU, GPU 0"}.get(kind, ends[0])
+        return (NAMES[kind], line["address"], line["value"], who, None,
+                {CPU_FAULT: "read", GPU_FAULT: "write"}.get(kind))
+
+    def check_trace(self, path, truth):
+        trace = trace_file.Trace(path)
+        events = [event for event in trace.events if event.get("cat") == "unified_memory"]
+        self.assertEqual(collections.Counter(map(self.facts, events)), collections.Counter(map(self.truth_of, truth)))
+        self.assertEqual(trace.ledger["records_unified"], len(truth))
+        rows = {event["args"]["name"] for event in trace.events if event["name"] == "thread_name"}
+        self.assertLessEqual({"GPU 0 unified memory", "CPU unified memory"}, rows)
+        long = [event for event in events if event["name"].startswith(("migration", "GPU page"))]
+        self.assertTrue(all(trace.duration(event) > 0 for event in long))
+
+    def check_table(self, path, planted, truth):
+        """By the line that allocated, and the kernel that ran then."""
+        code, out, err = tool("memory", "--format=json", path)
+        self.assertEqual(code, 0, err)
+        rows = {row["Allocated By"].split("(")[0]: row for row in json.loads(out)["memory_unified"]}
+        self.assertEqual(set(rows), {"allocate_input", "allocate_state"})
+        self.assertEqual(rows["allocate_input"]["To GPU (B)"], planted["input"])
+        self.assertEqual((rows["allocate_input"]["GPU Faults"], rows["allocate_input"]["Thrashing"]), (0, 0))
+        state, of = rows["allocate_state"], collections.Counter(line["kind"] for line in truth)
+        self.assertEqual(state["To CPU (B)"], planted["state"] * (of[DTOH] - 3))
+        self.assertEqual((state["Thrashing"], state["CPU Faults"]), (of[THRASHING], of[CPU_FAULT] - 1))
+        self.assertGreater(state["Thrashing"], 0)
+        self.assertEqual((state["Kernel"].split("(")[0], state["Kernels"], state["Remote Mappings"]), ("use_state", 1, 1))
+
+    def test_every_layout(self):
+        for cupti in ("18", "26", "130401"):
+            with self.subTest(cupti):
+                path, planted, truth, said = self.run_program(cupti)
+                self.assertEqual({line["kind"] for line in truth}, set(NAMES))
+                self.assertEqual(said, "")
+                self.check_trace(path, truth)
+                self.check_table(path, planted, truth)
+                self.assertEqual(tool("verify", path)[0], 0)
+
+    def test_pftrace(self):
+        path, planted, truth, _ = self.run_program(GPUTRACE_FORMAT="perfetto")
+        self.check_table(path, planted, truth)
+        self.assertEqual(tool("convert", path, self.folder + "/as.json")[0], 0)
+        self.check_trace(self.folder + "/as.json", truth)
+
+    def test_refused(self):
+        """One line, and the rest goes on."""
+        path, _, truth, said = self.run_program(fault="enable:25=28")
+        self.assertEqual(truth, [])
+        self.assertEqual(said.count("\n"), 1, said)
+        self.assertIn("unified memory is not recorded: ", said)
+        self.assertIn("not possible on this system", said)
+        trace = trace_file.Trace(path)
+        self.assertEqual(len([event for event in trace.events if event.get("cat") == "kernel"]), 9)
+        self.assertTrue([event for event in trace.events if event["name"] == "unified memory is not recorded"])
+
+
+if __name__ == "__main__":
+    unittest.main()
