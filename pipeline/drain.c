@@ -258,6 +258,8 @@ static void finish(struct gt_pipeline *p, uint64_t longest_ns)
  * the exiting thread has taken over. */
 static bool write_crash(struct gt_pipeline *p, const struct gt_crash_report *crash)
 {
+	if (crash->is_last) /* what other threads call meanwhile has no end */
+		gt_call_close();
 	gt_collectors_drain(drain.collectors);
 	gt_turn_write(p, false);
 	gt_turn_all(p);

@@ -9,6 +9,7 @@
  *   often     segv, 40 times instead of 5 if the program continues
  *   all       two threads at once
  *   ticked    the same while both get other signals, as from a profiler
+ *   busy      segv while another thread makes calls all the time
  *   null      a call through a null pointer
  *   over      a stack overflow
  *   thread    a stack overflow on another thread
@@ -159,13 +160,37 @@ static void break_ticked(void)
 	touch_when_ticking((void *)nowhere);
 }
 
+static _Atomic int begun;
+
+static void *call_on(void *argument)
+{
+	struct device *device = argument;
+
+	check((int)cudaFree(NULL), "cudaFree");
+	while (begun >= 0) {
+		check((int)cudaMemsetAsync(device->data, 0, 64, device->stream), "cudaMemsetAsync");
+		begun = 1;
+	}
+	return NULL;
+}
+
+static void call_beside(struct device *device)
+{
+	pthread_t thread;
+
+	check(pthread_create(&thread, NULL, call_on, device), "pthread_create");
+	while (!begun)
+		usleep(1000);
+}
+
 __attribute__((noinline)) static void break_here(void)
 {
 	void (*volatile no_function)(void) = NULL;
 	volatile int zero = 0;
 	pthread_t other;
 
-	if (!strcmp(how, "segv") || !strcmp(how, "synced") || !strcmp(how, "often"))
+	if (!strcmp(how, "segv") || !strcmp(how, "synced") || !strcmp(how, "often") ||
+	    !strcmp(how, "busy"))
 		touch((void *)nowhere);
 	else if (!strcmp(how, "bus"))
 		touch(mmap(NULL, 4096, PROT_READ, MAP_SHARED, open("/proc/self/exe", O_RDONLY),
@@ -213,6 +238,8 @@ int main(int argc, char **argv)
 		one_round(&device);
 	if (!strcmp(how, "synced"))
 		check((int)cudaDeviceSynchronize(), "cudaDeviceSynchronize");
+	if (!strcmp(how, "busy"))
+		call_beside(&device);
 	sigsetjmp(back, 1);
 	if (times++ < (strcmp(how, "often") ? 5 : 40))
 		break_here();

@@ -76,6 +76,17 @@ class Crash(unittest.TestCase):
         self.assertEqual(sum(event.get("cat") in harness.trace_file.GPU
                              for event in root["traceEvents"]), CALLS)
 
+    def test_calls_while_it_is_written(self):
+        """Of another thread: they return, and are none that were open at the end."""
+        with tempfile.TemporaryDirectory() as folder:
+            for options in (OPTIONS, OPTIONS + ("GPUTRACE_FLIGHT_RECORDER=60s",)):
+                result = harness.run([harness.program("crash"), "busy", "none"], folder=folder, options=options)
+                self.assertEqual(result.status, -11)
+            for path in harness.traces(folder):
+                ledger = harness.trace_file.Trace(path).ledger
+                self.assertLessEqual(ledger["calls_open_at_end"], 1)  # if it crashed while one was under way
+                self.assertGreater(ledger["calls_written"], CALLS)
+
     def test_inside_a_call(self):
         """CUPTI, whose locks may be held, is neither called nor waited for."""
         for fault in ("die:segv=50", "die:abort=50"):
