@@ -9,16 +9,6 @@
 
 #include "core/stack.h"
 
-static const struct {
-	const char *name;
-	enum gt_ledger_key key;
-} untimed[] = {
-	{"kernel (untimed)", GT_LEDGER_KERNELS_UNTIMED},
-	{"memcpy (untimed)", GT_LEDGER_MEMCPYS_UNTIMED},
-	{"memset (untimed)", GT_LEDGER_MEMSETS_UNTIMED},
-	{"graph (untimed)", GT_LEDGER_GRAPHS_UNTIMED},
-};
-
 static bool count_stack(struct gt_join_count *count, const struct gt_stack *stack)
 {
 	return !stack || !stack->id || gt_keymap_get(&count->stacks, stack->id);
@@ -37,14 +27,13 @@ static const struct gt_stack *creator_of(const struct gt_event *event)
 
 int gt_join_count(struct gt_join_count *count, const struct gt_event *event)
 {
+	const struct gt_ledger_kind *untimed = gt_ledger_untimed_kind(event);
 	enum gt_ledger_key key = gt_ledger_key_of(event);
 
 	if (key < GT_LEDGER_COUNT_)
 		count->ledger.count[key]++;
-	for (size_t i = 0; event->kind == GT_EVENT_NOTE && i < sizeof(untimed) / sizeof(untimed[0]);
-	     i++)
-		if (!strcmp(event->note.name, untimed[i].name))
-			count->ledger.count[untimed[i].key]++;
+	if (untimed)
+		count->ledger.count[untimed->untimed]++;
 	return count_stack(count, event->stack) && count_stack(count, event->launch.stack) &&
 			       count_stack(count, event->launch.forward) &&
 			       count_stack(count, creator_of(event))

@@ -330,6 +330,9 @@ struct gt_note_event {
 	const char *of_what; /* "API calls", "kernels", or NULL */
 };
 
+/* What a note says of work that was under way when CUPTI had to give its record. */
+#define GT_NOTE_IN_PROGRESS "this operation was in progress when its record was forced out of CUPTI"
+
 /* One event; times are ns of the trace's clock. */
 struct gt_event {
 	enum gt_event_kind kind;

@@ -4,6 +4,8 @@
  */
 #include "core/schema/ledger.h"
 
+#include <string.h>
+
 const struct gt_ledger_row gt_ledger_rows[GT_LEDGER_COUNT_] = {
 #define GT_LEDGER(id, key, kind, text)                                                             \
 	[GT_LEDGER_##id] = {.json = key, .help = text, .sort = GT_LEDGER_##kind},
@@ -88,6 +90,35 @@ uint64_t gt_ledger_missing(const struct gt_ledger *ledger, const struct gt_ledge
 	uint64_t there = gt_ledger_settled(ledger, kind);
 
 	return ledger->count[kind->received] > there ? ledger->count[kind->received] - there : 0;
+}
+
+static const struct {
+	const char *note;
+	enum gt_ledger_key received;
+} untimed[] = {
+	{"kernel (untimed)", GT_LEDGER_RECORDS_KERNEL},
+	{"memcpy (untimed)", GT_LEDGER_RECORDS_MEMCPY},
+	{"memset (untimed)", GT_LEDGER_RECORDS_MEMSET},
+	{"graph (untimed)", GT_LEDGER_RECORDS_GRAPH},
+};
+
+static const struct gt_ledger_kind *kind_of(enum gt_ledger_key received)
+{
+	const struct gt_ledger_kind *kind = gt_ledger_kinds;
+
+	while (kind->received != received)
+		kind++;
+	return kind;
+}
+
+const struct gt_ledger_kind *gt_ledger_untimed_kind(const struct gt_event *event)
+{
+	if (event->kind != GT_EVENT_NOTE || !event->note.name)
+		return NULL;
+	for (size_t i = 0; i < sizeof(untimed) / sizeof(untimed[0]); i++)
+		if (!strcmp(event->note.name, untimed[i].note))
+			return kind_of(untimed[i].received);
+	return NULL;
 }
 
 /* Contexts, streams and names are no events of a file. */

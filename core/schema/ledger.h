@@ -78,6 +78,9 @@ uint64_t gt_ledger_missing(const struct gt_ledger *ledger, const struct gt_ledge
  * older: of a process that was killed, where the record was still to be had. */
 void gt_ledger_settle_older(struct gt_ledger *ledger);
 
+/* The kind whose records without times are notes as @event; NULL: it is no such note. */
+const struct gt_ledger_kind *gt_ledger_untimed_kind(const struct gt_event *event);
+
 /* The key that a written event is counted under; GT_LEDGER_COUNT_: none. */
 enum gt_ledger_key gt_ledger_key_of(const struct gt_event *event);
 

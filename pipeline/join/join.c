@@ -5,6 +5,7 @@
 #include "pipeline/join/join.h"
 
 #include <errno.h>
+#include <string.h>
 
 #include "core/guest/clock.h"
 #include "core/schema/metadata.h"
@@ -97,16 +98,22 @@ void gt_call_join_call_outside(struct gt_call_join *join, const struct gt_event 
 		gt_correlate_put(join->calls, event->correlation, &launch, false, what->many);
 }
 
+/* CUPTI's ids grow: the call came before the window, or the window has ended. */
+static bool is_of_passed(const struct gt_call_join *join, uint32_t correlation)
+{
+	return correlation &&
+	       (correlation <= join->last_passed || join->outlet->metadata->window_end);
+}
+
 /* At the edges of a window its call is not recorded, nor is one that only asks: CUPTI has a record
  * of synchronization for cudaEventQuery, too. */
 static void count_unlinked(struct gt_call_join *join, const struct gt_event *event)
 {
-	bool is_of_passed = event->correlation && (event->correlation <= join->last_passed ||
-						   join->outlet->metadata->window_end);
-
 	if (event->kind == GT_EVENT_SYNC && event->correlation)
 		return;
-	gt_ledger_add(join->ledger, is_of_passed ? GT_LEDGER_OPS_OUTSIDE : GT_LEDGER_OPS_UNLINKED,
+	gt_ledger_add(join->ledger,
+		      is_of_passed(join, event->correlation) ? GT_LEDGER_OPS_OUTSIDE
+							     : GT_LEDGER_OPS_UNLINKED,
 		      1);
 }
 
@@ -115,6 +122,32 @@ static void count_unlinked(struct gt_call_join *join, const struct gt_event *eve
 static bool is_unwanted(const struct gt_call_join *join, const struct gt_event *event)
 {
 	return event->kind == GT_EVENT_GRAPH && join->leaves_out_graphs;
+}
+
+/* Its call is none of the window's, as far as it is known. */
+static bool is_launched_outside(const struct gt_call_join *join, const struct gt_event *event,
+				enum gt_correlate_found found)
+{
+	if (found == GT_CORRELATE_UNKNOWN)
+		return is_of_passed(join, event->correlation);
+	return found == GT_CORRELATE_KNOWN &&
+	       event->launch.start < join->outlet->metadata->window_begin;
+}
+
+/* Work that has no times because it was not done when the window ended, and that was launched
+ * outside of it: no loss. It was counted when it arrived. */
+static bool leave_out_untimed(struct gt_call_join *join, const struct gt_event *event,
+			      enum gt_correlate_found found)
+{
+	const struct gt_ledger_kind *kind = gt_ledger_untimed_kind(event);
+
+	if (!kind || !is_launched_outside(join, event, found))
+		return false;
+	join->ledger->count[kind->untimed]--;
+	join->ledger->count[kind->left_out[0]]++;
+	if (event->note.what && !strcmp(event->note.what, GT_NOTE_IN_PROGRESS))
+		join->ledger->count[GT_LEDGER_RECORDS_UNFINISHED]--;
+	return true;
 }
 
 /* Work that was neither launched nor done in the window. */
@@ -174,7 +207,7 @@ static void write_record(struct gt_call_join *join, struct gt_event *event,
 
 	if (linked && gt_event_is_gpu(event->kind))
 		gt_in_flight_linked(&join->flight, event, join->calls);
-	if (is_unwanted(join, event))
+	if (is_unwanted(join, event) || leave_out_untimed(join, event, found))
 		return;
 	if (is_outside_window(join, event, linked)) {
 		leave_out(join, event->kind);

@@ -70,7 +70,7 @@ static uint64_t count_zero_times(const struct gt_gpu *gpu)
 }
 
 /* CUPTI's buffers on the GPU are used up: from then on nothing has times, until the program ends.
- * Some work may have none for other reasons. */
+ * Some work may have none for other reasons, and a queue behind the end of a window has none. */
 static void watch_times(struct gt_gpu *gpu)
 {
 	static const struct gt_note_event note = {
@@ -82,7 +82,8 @@ static void watch_times(struct gt_gpu *gpu)
 	uint64_t work = count[GT_LEDGER_RECORDS_KERNEL] + count[GT_LEDGER_RECORDS_MEMCPY] +
 			count[GT_LEDGER_RECORDS_MEMSET] + count[GT_LEDGER_RECORDS_GRAPH];
 	uint64_t zero = count_zero_times(gpu);
-	bool none = (zero - gpu->times.zero) * 2 > work - gpu->times.work;
+	bool none = (zero - gpu->times.zero) * 2 > work - gpu->times.work &&
+		    !atomic_load(&gpu->times.by_force);
 
 	if (work - gpu->times.work < WATCHED_LEAST)
 		return;
@@ -279,8 +280,10 @@ static size_t waiting(const void *part)
 
 static void flush(void *part, bool forced)
 {
-	const struct gt_gpu *gpu = part;
+	struct gt_gpu *gpu = part;
 
+	if (forced)
+		atomic_store(&gpu->times.by_force, true);
 	if (gpu->has_cupti && forced)
 		gt_cupti_flush(true);
 	else if (gpu->has_cupti)
@@ -298,6 +301,7 @@ static void begin(void *part)
 {
 	struct gt_gpu *gpu = part;
 
+	atomic_store(&gpu->times.by_force, false);
 	gt_cupti_begin(&gpu->status);
 }
 

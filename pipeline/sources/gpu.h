@@ -42,6 +42,7 @@ struct gt_gpu {
 		uint64_t work,
 			zero; /* records, and those with times of 0, when they were judged last */
 		bool reported;
+		_Atomic bool by_force; /* the end of a window has had records forced out */
 	} times;
 };
 

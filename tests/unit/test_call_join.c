@@ -119,6 +119,37 @@ Test(join, a_synchronization_without_its_call_is_no_loss)
 	cr_assert_eq(ledger.count[GT_LEDGER_OPS_UNLINKED], 1, "no id");
 }
 
+static void untimed(uint32_t correlation, const char *what)
+{
+	struct gt_event event = {
+		.kind = GT_EVENT_NOTE, .correlation = correlation, .start = 900, .end = 900};
+
+	event.note = (struct gt_note_event){.name = "kernel (untimed)", .what = what, .count = 1};
+	ledger.count[GT_LEDGER_KERNELS_UNTIMED]++; /* as the translation does */
+	ledger.count[GT_LEDGER_RECORDS_UNFINISHED] += !strcmp(what, GT_NOTE_IN_PROGRESS);
+	gt_call_join_record(&join, &event);
+}
+
+/* A queue that is still long when the window ends: CUPTI gives records without times. */
+Test(join, work_without_times_that_was_launched_outside_is_no_loss)
+{
+	struct gt_event before = {.kind = GT_EVENT_API, .correlation = 2, .start = 40, .end = 50};
+
+	metadata.window_begin = 100;
+	join.last_passed = 1;
+	gt_call_join_call_outside(&join, &before, &launch);
+	call(3, 110, &launch);
+	untimed(1, GT_NOTE_IN_PROGRESS); /* not recorded: before the window */
+	untimed(2, "");
+	untimed(3, "");
+	untimed(4, "");
+	metadata.window_end = 500;
+	gt_call_join_settle(&join, true); /* 4: behind it */
+	cr_assert_eq(ledger.count[GT_LEDGER_KERNELS_UNTIMED], 1);
+	cr_assert_eq(ledger.count[GT_LEDGER_RECORDS_UNFINISHED], 0);
+	cr_assert_eq(ledger.count[GT_LEDGER_KERNELS_OUTSIDE], 3);
+}
+
 /* It has no event that recovery could count. */
 Test(join, an_unwanted_graph_is_counted_before_its_call)
 {

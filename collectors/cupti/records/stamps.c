@@ -126,7 +126,7 @@ bool gt_stamps_set(struct gt_translate *t, struct gt_event *event, uint64_t star
 const char *gt_stamps_why_none(bool ran, bool clock_changed)
 {
 	if (ran)
-		return "this operation was in progress when its record was forced out of CUPTI";
+		return GT_NOTE_IN_PROGRESS;
 	return clock_changed ? "another tool changed CUPTI's clock before this record was delivered"
 			     : "CUPTI gave no usable time stamps for this operation";
 }
