@@ -178,7 +178,7 @@ static bool work_once(struct gt_pipeline *p, uint64_t *ret_work)
 /* How long the last records are awaited. */
 struct patience {
 	uint64_t until;       /* in any case */
-	uint64_t until_exit;  /* once the program ends */
+	uint64_t until_soon;  /* once the program ends, or its next range waits */
 	uint64_t outstanding; /* that are missing */
 	uint64_t undelivered; /* that CUPTI holds though they are done */
 	uint64_t since;       /* when one of them came last, or was done */
@@ -204,7 +204,7 @@ static bool is_worth_waiting(const struct gt_pipeline *p, struct patience *patie
 {
 	uint64_t now = gt_clock_now(), outstanding = gt_collectors_outstanding(drain.collectors);
 	uint64_t undelivered = gt_turn_undelivered(p);
-	bool ends = atomic_load(&drain.stop);
+	bool is_awaited = atomic_load(&drain.stop) || gt_trigger_is_awaited();
 
 	patience->still++;
 	if (outstanding < patience->outstanding || undelivered > patience->undelivered) {
@@ -213,7 +213,7 @@ static bool is_worth_waiting(const struct gt_pipeline *p, struct patience *patie
 	}
 	patience->outstanding = outstanding;
 	patience->undelivered = undelivered;
-	return outstanding && now < (ends ? patience->until_exit : patience->until) &&
+	return outstanding && now < (is_awaited ? patience->until_soon : patience->until) &&
 	       (now < patience->since + patience->quiet_ns || patience->still < STILL_ROUNDS);
 }
 
@@ -223,7 +223,7 @@ static bool fetch_last(struct gt_pipeline *p, uint64_t longest_ns,
 {
 	uint64_t now = gt_clock_now();
 	struct patience patience = {.until = now + longest_ns,
-				    .until_exit = now + OUTSTANDING_NS,
+				    .until_soon = now + OUTSTANDING_NS,
 				    .outstanding = UINT64_MAX,
 				    .since = now,
 				    .quiet_ns = OUTSTANDING_NS};
@@ -372,16 +372,12 @@ static void shut_down(void)
  * taken over. */
 static bool pause_window(struct gt_pipeline *p)
 {
-	uint64_t longest_ns;
-
 	if (!try_hold())
 		return false;
 	gt_turn_window_ended(p, gt_clock_now());
 	let_go();
 	gt_collectors_rest(drain.collectors); /* work that has a record has a call */
-	/* a range that begins now waits for the end of this one */
-	longest_ns = gt_turn_is_of_ranges() ? OUTSTANDING_NS : WINDOW_NS;
-	if (!try_hold() || !fetch_last(p, longest_ns, flush_answering))
+	if (!try_hold() || !fetch_last(p, WINDOW_NS, flush_answering))
 		return false;
 	gt_turn_close_window(p);
 	gt_trigger_again();

@@ -245,11 +245,6 @@ uint64_t gt_turn_flushes(const struct gt_pipeline *p)
 	return p->flushes;
 }
 
-bool gt_turn_is_of_ranges(void)
-{
-	return gt_window_is_of_ranges();
-}
-
 uint64_t gt_turn_undelivered(const struct gt_pipeline *p)
 {
 	return p->hang.watchdog.done(p->hang.watchdog.of);

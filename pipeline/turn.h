@@ -71,9 +71,6 @@ bool gt_turn_watch(struct gt_pipeline *pipeline, uint64_t now);
 uint64_t gt_turn_flush_soon(struct gt_pipeline *pipeline, bool is_under_way);
 uint64_t gt_turn_flushes(const struct gt_pipeline *pipeline);
 
-/* Whether the windows are the ranges of the program. */
-bool gt_turn_is_of_ranges(void);
-
 /* GPU operations that are done and that CUPTI has not delivered. */
 uint64_t gt_turn_undelivered(const struct gt_pipeline *pipeline);
 

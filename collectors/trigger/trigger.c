@@ -241,6 +241,12 @@ void gt_trigger_again(void)
 	gt_futex_wake(&state);
 }
 
+bool gt_trigger_is_awaited(void)
+{
+	return atomic_load(&state) == GT_TRIGGER_ENDED && !is_over && atomic_load(&open) &&
+	       phase() > GT_CAPTURE_REST;
+}
+
 bool gt_trigger_is_over(void)
 {
 	return atomic_load(&is_over);

@@ -74,6 +74,9 @@ void gt_trigger_begun(void);
 /* The window is over and its file closed; another one may follow. */
 void gt_trigger_again(void);
 
+/* A thread waits in its range for the end of the window before, or a warm-up is due. */
+bool gt_trigger_is_awaited(void);
+
 /* The last window has ended. */
 bool gt_trigger_is_over(void);
 

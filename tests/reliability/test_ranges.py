@@ -29,7 +29,8 @@ def closed(folder, last=False):
 
 
 class Base(unittest.TestCase):
-    def run_both(self, asked, steps, *options, cupti="130000", last=False, fault=""):
+    def run_both(self, asked, steps, *options, cupti="130000", last=False, fault="",
+                 kernel_ns=None):
         """Returns the paths of the traces of a program that does these steps. The program notices nothing."""
         folder = tempfile.TemporaryDirectory()
         self.addCleanup(folder.cleanup)
@@ -38,7 +39,8 @@ class Base(unittest.TestCase):
         gates = [lambda: closed(self.out, last=last)] * len(re.findall("(rest|work)-until", steps))
         asked = ["GPUTRACE_CAPTURE_RANGE=" + asked] if asked else []
         traced = harness.run(words, truth=folder.name, folder=self.out, gates=gates, cupti=cupti,
-                             fault=fault, options=(*asked, *options))
+                             fault=fault, options=(*asked, *options),
+                             before=["env", f"SIMCUDA_KERNEL_NS={kernel_ns}"] if kernel_ns else [])
         bare = harness.run(words, gates=[lambda: True] * len(gates), cupti=cupti)
         self.assertEqual(traced[:3], bare[:3])
         self.assertEqual(traced.status, 3)
@@ -244,6 +246,15 @@ class Windows(Base):
                 paths = self.run_both(API, "work=1 Start work=3 rest=200 Stop work=3", "GPUTRACE_FLUSH_PERIOD=10",
                                       "GPUTRACE_CAPTURE_RANGE_END=" + end, fault="slow_record=8000000")
                 self.assertEqual(self.read(paths[0]).ledger["buffers_not_returned"], 0)
+
+    def test_a_queue_behind_a_window(self):
+        """Until the next range begins, the GPU may do what was launched in the window."""
+        paths = self.run_both(API, "work=1 Start launch=50 Stop rest-until Start work=1 Stop work=1", REPEAT,
+                              kernel_ns=30000000)
+        first, second = sorted((self.read(path) for path in paths),
+                               key=lambda trace: trace.root["metadata"]["window"].split("window ")[1])
+        self.check(first, 1, 50)
+        self.check(second, 51, 1)
 
     def test_windows_of_several_files(self):
         """--max-size: the ledger of each file balances by itself, also behind the first window."""

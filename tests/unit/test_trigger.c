@@ -217,6 +217,24 @@ Test(trigger, a_window_that_ends_before_its_range)
 	cr_assert_eq(state(), GT_TRIGGER_RUNS);
 }
 
+Test(trigger, who_waits_for_the_end_of_the_window_before)
+{
+	arm("nvtx:a", "repeat", "0,1,1,1");
+	gt_trigger_serve(begin_at_once, on_end);
+	cr_assert_not(gt_trigger_is_awaited());
+	one_range(); /* rest, warm-up, active */
+	one_range();
+	gt_trigger_begun();
+	one_range();
+	cr_assert_eq(state(), GT_TRIGGER_ENDED);
+	cr_assert_not(gt_trigger_is_awaited());
+	gt_trigger_enter();
+	cr_assert_not(gt_trigger_is_awaited(), "it rests");
+	gt_trigger_leave();
+	gt_trigger_enter();
+	cr_assert(gt_trigger_is_awaited(), "the warm-up");
+}
+
 /* The drain thread closes the file of the window before. */
 static void *close_file(void *unused)
 {
