@@ -29,14 +29,31 @@ static struct {
 	size_t chosen;                                 /* 0: none */
 } dump_signal;
 
-/* A forked child without a session: as without us. The signal comes again when this handler is
- * left. */
+/* As without us. The signal comes again when this handler is left. */
 static void end_by_default(int number, siginfo_t *info)
 {
 	struct sigaction initial = {.sa_handler = SIG_DFL};
 
 	sigaction(number, &initial, NULL);
 	syscall(SYS_rt_tgsigqueueinfo, getpid(), syscall(SYS_gettid), number, info);
+}
+
+/* Somebody who meant the processes of the job, and not only this one: kill by a person, a
+ * scheduler, ... */
+static bool is_from_elsewhere(const siginfo_t *info)
+{
+	return (info->si_code == SI_USER || info->si_code == SI_QUEUE || info->si_code == SI_TKILL) &&
+	       info->si_pid != getpid() && info->si_pid != getppid();
+}
+
+/* A forked child without a session: what it sends itself, or its parent does, is the program's own
+ * use of the signal. */
+static void answer_in_child(int number, siginfo_t *info)
+{
+	if (is_from_elsewhere(info))
+		atomic_store(&dump_signal.is_asked, true);
+	else
+		end_by_default(number, info);
 }
 
 static void on_signal(int number, siginfo_t *info, void *context)
@@ -46,7 +63,7 @@ static void on_signal(int number, siginfo_t *info, void *context)
 
 	(void)context;
 	if (gt_forkguard_is_child())
-		end_by_default(number, info);
+		answer_in_child(number, info);
 	else if (ask)
 		ask(signals[dump_signal.chosen].reason);
 	else

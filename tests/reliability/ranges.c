@@ -19,6 +19,8 @@
  *   steps-until             ranges ProfilerStep#N of 3 rounds each until then, and 200 more
  *   rest=MS                 nothing for so long
  *   kill, USR2, segv        SIGKILL, SIGUSR2, a fault
+ *   child=HOW               forks a child that gets SIGUSR2: from its parent (own), from another
+ *                           child (other); prints how it ended
  *   handle                  from now on SIGUSR2 is handled: prints "handled"
  *   exit=N, _exit=N         the end
  *
@@ -30,6 +32,7 @@
 #include <pthread.h>
 #include <signal.h>
 #include <string.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "tests/descriptors.h"
@@ -234,6 +237,38 @@ static void send_usr2(const char *value)
 	kill(getpid(), SIGUSR2);
 }
 
+/* Waits for a byte. */
+static pid_t fork_waiting(int fds[2])
+{
+	char byte;
+	pid_t child;
+
+	check(pipe(fds), "pipe");
+	fflush(stdout);
+	child = fork();
+	if (child)
+		return child;
+	close(fds[1]);
+	_exit(read(fds[0], &byte, 1) < 0 ? 9 : 6);
+}
+
+static void make_child(const char *how)
+{
+	int fds[2], status;
+	pid_t child = fork_waiting(fds), other = strcmp(how, "other") ? 0 : fork();
+
+	if (!other)
+		kill(child, SIGUSR2);
+	if (!other && !strcmp(how, "other"))
+		_exit(0);
+	if (other)
+		check(waitpid(other, NULL, 0) != other, "waitpid");
+	check(write(fds[1], "", 1) != 1, "write");
+	check(waitpid(child, &status, 0) != child, "waitpid");
+	printf("child: %s %d\n", WIFSIGNALED(status) ? "signal" : "status",
+	       WIFSIGNALED(status) ? WTERMSIG(status) : WEXITSTATUS(status));
+}
+
 static volatile int *volatile nowhere;
 
 static void fault(const char *value)
@@ -300,6 +335,7 @@ static const struct {
 	{"kill", kill_self},
 	{"USR2", send_usr2},
 	{"segv", fault},
+	{"child", make_child},
 	{"handle", handle},
 	{"exit", end_now},
 	{"_exit", end_at_once},

@@ -367,6 +367,12 @@ class Signals(Base):
                 self.assertEqual(len(self.said), 1)
                 self.assertIn(word, self.said[0])
 
+    def test_forked_children(self):
+        """Of a signal to the whole job they do not end; what their parent sends them is the program's own use."""
+        for how, said in (("other", "child: status 6"), ("own", f"child: signal {signal.SIGUSR2.value}")):
+            result = harness.run([PROGRAM, "work=3", "child=" + how, "exit=0"], folder=self.out,
+                                 options=[ON + "30s", SIGNAL])
+            self.assertEqual((result.status, result.stdout, result.said), (0, said + "\n", []))
 
     def test_before_cuda(self):
         """The program goes on; there is a dump when there is something to dump of, if ever."""
