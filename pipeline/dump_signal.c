@@ -42,7 +42,8 @@ static void end_by_default(int number, siginfo_t *info)
  * scheduler, ... */
 static bool is_from_elsewhere(const siginfo_t *info)
 {
-	return (info->si_code == SI_USER || info->si_code == SI_QUEUE || info->si_code == SI_TKILL) &&
+	return (info->si_code == SI_USER || info->si_code == SI_QUEUE ||
+		info->si_code == SI_TKILL) &&
 	       info->si_pid != getpid() && info->si_pid != getppid();
 }
 

@@ -211,6 +211,23 @@ static bool is_here(const struct process *process, const struct reason *why)
 	return true;
 }
 
+/* The loader of the process would not find the library. */
+static bool has_same_root(const struct process *process, const struct reason *why)
+{
+	struct stat there, here;
+	char name[64];
+
+	snprintf(name, sizeof(name), "/proc/%d/root", (int)process->pid);
+	if (stat(name, &there) || stat("/", &here) ||
+	    (there.st_dev == here.st_dev && there.st_ino == here.st_ino))
+		return true;
+	snprintf(why->text, why->size,
+		 "process %d has another root folder (chroot): run gputrace in it (nsenter -t %d "
+		 "--root), or start it with gputrace run",
+		 (int)process->pid, (int)process->pid);
+	return false;
+}
+
 static bool is_permitted_calls(const struct process *process, const struct reason *why)
 {
 	if (number(process->status, "Seccomp") != 1 &&
@@ -238,8 +255,8 @@ static bool has_plain_stack(const struct process *process, const struct reason *
 }
 
 static bool (*const checks[])(const struct process *, const struct reason *) = {
-	is_process, is_alive,           is_own,          is_untraced, has_program,
-	is_here,    is_permitted_calls, has_plain_stack,
+	is_process,    is_alive,           is_own,          is_untraced, has_program, is_here,
+	has_same_root, is_permitted_calls, has_plain_stack,
 };
 
 bool gt_process_inspect(pid_t pid, struct gt_maps *ret_maps, char *ret_why, size_t size)

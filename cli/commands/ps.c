@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "cli/control/tell.h"
+#include "cli/control/traced.h"
 #include "core/guest/descriptor.h"
 
 #define PATIENCE_MS 5000
@@ -97,14 +98,40 @@ static void ask(struct gt_talk *talks, const struct gt_boxes *boxes, int patienc
 		gt_talk_await(&talks[i], patience_ms);
 }
 
+/* The table, and the mailboxes that are in it. */
+struct listing {
+	struct gt_table *table;
+	const struct gt_boxes *boxes;
+};
+
+/* What its mailbox would tell is not known, and its rank and file neither. */
+static void add_apart(void *context, uint32_t pid, enum gt_traced_place place)
+{
+	const struct listing *listing = context;
+	struct gt_box box = {.head = {.pid = pid}};
+
+	for (size_t i = 0; i < listing->boxes->list.count; i++)
+		if (listing->boxes->list.at[i].head.pid == pid)
+			return;
+	gt_table_number(listing->table, pid);
+	gt_table_absent(listing->table, "-");
+	gt_table_absent(listing->table, "-");
+	gt_table_text(listing->table, gt_traced_place_name(place));
+	gt_table_absent(listing->table, "-");
+	gt_table_absent(listing->table, "-");
+	add_command(listing->table, &box);
+	gt_table_text(listing->table, "");
+}
+
 static int run_ps(const struct gt_cmdline *args)
 {
+	const char *folder = gt_boxes_folder(gt_cmdline_get(args, "control"));
 	struct gt_print how = gt_cmdline_print(args);
 	struct gt_talk *talks;
 	struct gt_boxes boxes;
 	struct gt_table table;
 
-	gt_boxes_find(&boxes, gt_boxes_folder(gt_cmdline_get(args, "control")));
+	gt_boxes_find(&boxes, folder);
 	talks = calloc(boxes.list.count + 1, sizeof(*talks));
 	if (!talks) {
 		gt_boxes_fini(&boxes);
@@ -115,6 +142,8 @@ static int run_ps(const struct gt_cmdline *args)
 		      sizeof(columns) / sizeof(columns[0]));
 	for (size_t i = 0; i < boxes.list.count; i++)
 		add_row(&table, &talks[i]);
+	if (!folder)
+		gt_traced_apart(add_apart, &(struct listing){.table = &table, .boxes = &boxes});
 	gt_table_print(&table, 1, &how, stdout);
 	gt_table_fini(&table);
 	free(talks);
@@ -128,8 +157,9 @@ static const struct gt_cmdline_spec spec = {
 		   "what they are, whether they are recorded (recording, waiting for their "
 		   "window, closing a file), how many kernels the GPU runs for them per second, "
 		   "the memory of the tracer in them, and the trace that is being written. A "
-		   "process that does not answer is listed as well. Processes are found if they "
-		   "were started by gputrace run, or with --control=on.",
+		   "process that does not answer is listed as well, and one with another /dev/shm "
+		   "(chroot, container), with which gputrace status tells how to speak. Processes "
+		   "are found if they were started by gputrace run, or with --control=on.",
 	.example = "gputrace ps\ngputrace ps --format=json",
 	.options = options,
 	.max_inputs = 0,

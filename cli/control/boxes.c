@@ -12,6 +12,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "cli/control/traced.h"
 #include "core/guest/sys.h"
 #include "core/spool.h"
 #include "recover/liveness.h"
@@ -46,12 +47,38 @@ static bool is_of_this_boot(const struct gt_mailbox_head *head)
 }
 
 /* Its process is gone, and its number may be another one's. */
-static bool is_left(const struct gt_mailbox_head *head)
+static bool has_ended(const struct gt_mailbox_head *head)
 {
 	if (!is_of_this_boot(head))
 		return true;
 	return gt_sys_start_ticks((int)head->pid) != head->start_ticks ||
 	       !gt_process_is_alive((int64_t)head->pid);
+}
+
+/* Nobody reads it: its process is gone, or has called exec. */
+static bool is_left(struct gt_box *box, const char *name)
+{
+	enum gt_traced_maps maps;
+	struct stat st;
+
+	if (box->head.pid_namespace != gt_sys_pid_namespace())
+		return false;
+	if (has_ended(&box->head))
+		return true;
+	maps = fstat(box->fd, &st) ? GT_TRACED_MAPS_UNKNOWN
+				   : gt_traced_maps(box->head.pid, &st, name);
+	box->is_its = maps == GT_TRACED_MAPS_IT;
+	return maps == GT_TRACED_MAPS_NONE;
+}
+
+/* Somebody has copied or renamed it. */
+static bool is_misnamed(const struct gt_mailbox_head *head, const char *name)
+{
+	char own[64];
+
+	snprintf(own, sizeof(own), GT_SPOOL_PREFIX "%u.%lu" GT_MAILBOX_SUFFIX, head->pid,
+		 (unsigned long)head->started);
+	return strcmp(own, name) != 0;
 }
 
 static enum gt_box_state state_of(const struct gt_mailbox_head *head)
@@ -89,9 +116,9 @@ static bool read_box(int folder, const char *name, struct gt_box *box)
 	rc = gt_box_read_head(&box->head, n > 0 ? (size_t)n : 0, &box->head);
 	if (!rc && (fstat(box->fd, &st) || (size_t)st.st_size != sizeof(struct gt_mailbox)))
 		rc = -EBADMSG;
-	if (rc == -EBADMSG ? is_unfinished(box, name)
-			   : !rc && box->head.pid_namespace == gt_sys_pid_namespace() &&
-				     is_left(&box->head)) {
+	if (!rc && is_misnamed(&box->head, name))
+		return false;
+	if (rc == -EBADMSG ? is_unfinished(box, name) : !rc && is_left(box, name)) {
 		unlinkat(folder, name, 0);
 		return false;
 	}
@@ -115,16 +142,18 @@ static void see_file(int folder, const char *path, const char *name, void *conte
 		close(box.fd);
 }
 
-/* By pid, the newest of a process first. */
+/* By pid, that which a process has mapped first, then the newest. */
 static int compare_boxes(const void *a, const void *b)
 {
-	const struct gt_mailbox_head *x = &((const struct gt_box *)a)->head;
-	const struct gt_mailbox_head *y = &((const struct gt_box *)b)->head;
+	const struct gt_box *one = a, *other = b;
+	const struct gt_mailbox_head *x = &one->head, *y = &other->head;
 
 	if (x->pid != y->pid)
 		return x->pid < y->pid ? -1 : 1;
 	if (x->pid_namespace != y->pid_namespace)
 		return x->pid_namespace < y->pid_namespace ? -1 : 1;
+	if (one->is_its != other->is_its)
+		return one->is_its ? -1 : 1;
 	return x->started > y->started ? -1 : x->started < y->started;
 }
 
@@ -134,7 +163,14 @@ static bool is_same_process(const struct gt_box *a, const struct gt_box *b)
 	       a->head.pid_namespace == b->head.pid_namespace;
 }
 
-/* An image of the process before its exec has left the others. */
+/* An image of the process before its exec has left the older ones, if nobody could see which one
+ * it has mapped. One of the same time is a copy. */
+static bool is_older(const struct gt_box *kept, const struct gt_box *box)
+{
+	return !kept->is_its && box->head.started < kept->head.started &&
+	       box->head.pid_namespace == gt_sys_pid_namespace();
+}
+
 static void keep_newest(struct gt_boxes *boxes)
 {
 	size_t kept = 0;
@@ -143,7 +179,8 @@ static void keep_newest(struct gt_boxes *boxes)
 		struct gt_box *box = &boxes->list.at[i];
 
 		if (kept && is_same_process(&boxes->list.at[kept - 1], box)) {
-			unlink(box->path);
+			if (is_older(&boxes->list.at[kept - 1], box))
+				unlink(box->path);
 			close(box->fd);
 			continue;
 		}

@@ -28,6 +28,7 @@ struct gt_box {
 	char path[PATH_MAX];
 	enum gt_box_state state;
 	int fd;                      /* -1: squatted, strange */
+	bool is_its;                 /* its process has it mapped; false: perhaps */
 	struct gt_mailbox_head head; /* texts are terminated */
 };
 
@@ -37,7 +38,9 @@ struct gt_boxes {
 };
 
 /* Finds them in the folders that the tracer chooses by itself, or, if it is not NULL, in @folder
- * alone. Removes those whose process is gone. One process has one: the newest. -ENOMEM. */
+ * alone. Removes those whose process is gone, or has begun another program. One process has one:
+ * that which it has mapped; if nobody may look, the newest. Copies are neither listed nor removed
+ * while it lives. -ENOMEM. */
 int gt_boxes_find(struct gt_boxes *ret_boxes, const char *folder);
 void gt_boxes_fini(struct gt_boxes *boxes);
 

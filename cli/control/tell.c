@@ -12,6 +12,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "cli/control/traced.h"
 #include "core/guest/sys.h"
 #include "readers/show.h"
 
@@ -74,26 +75,10 @@ static bool parse_pid(const char *word, uint32_t *ret_pid)
 	return *word >= '1' && *word <= '9' && !*end && pid <= INT_MAX;
 }
 
-static bool carries_tracer(uint32_t pid)
-{
-	char path[64], *line = NULL;
-	size_t room = 0;
-	bool found = false;
-	FILE *maps;
-
-	snprintf(path, sizeof(path), "/proc/%u/maps", pid);
-	maps = fopen(path, "re");
-	while (maps && !found && getline(&line, &room, maps) > 0)
-		found = strstr(line, "/libgputrace.so") != NULL;
-	free(line);
-	if (maps)
-		fclose(maps);
-	return found;
-}
-
 /* Why nobody can speak to the process that has no mailbox here. */
 static void explain_missing(const struct gt_cmdline *args, uint32_t pid)
 {
+	enum gt_traced_place place = GT_TRACED_HERE;
 	char path[64], text[256];
 	const struct passwd *owner;
 	struct stat st;
@@ -112,11 +97,17 @@ static void explain_missing(const struct gt_cmdline *args, uint32_t pid)
 		complain(args, pid, text);
 		return;
 	}
+	if (!gt_traced_carries_tracer(pid)) {
+		complain(args, pid, "it is not traced: start the program with gputrace run");
+		return;
+	}
+	if (!gt_boxes_folder(gt_cmdline_get(args, "control")))
+		place = gt_traced_place(pid);
+	gt_traced_explain(pid, place, text, sizeof(text));
 	complain(args, pid,
-		 carries_tracer(pid)
-			 ? "its tracer has no mailbox: it has not used CUDA yet, has another "
-			   "--control, or its recording is over"
-			 : "it is not traced: start the program with gputrace run");
+		 *text ? text
+		       : "its tracer has no mailbox: it has not used CUDA yet, has another "
+			 "--control, or its recording is over");
 }
 
 static const struct gt_box *find_box(const struct gt_boxes *boxes, uint32_t pid)

@@ -447,6 +447,13 @@ class Attach(unittest.TestCase):
         self.addCleanup(os.kill, child, signal.SIGKILL)
         self.refused("runs in a container", child)
 
+    @unittest.skipUnless(os.geteuid() == 0, "only root can change its root folder")
+    def test_chroot(self):
+        script = "import os, sys, time; os.chroot(sys.argv[1]); time.sleep(100)"
+        program = self.sleeper([sys.executable, "-c", script, self.folder])
+        harness.gate.wait_for(lambda: os.readlink(f"/proc/{program.pid}/root") != "/")
+        self.refused("has another root folder \\(chroot\\): run gputrace in it", program.pid)
+
     def test_no_place(self):
         """A thread that never waits is not disturbed."""
         program = self.start([sys.executable, "-c", "import ctypes\nctypes.CDLL(None).prctl(0x59616d61, ctypes.c_ulong(2**64 - 1), 0, 0, 0)"

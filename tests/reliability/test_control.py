@@ -241,6 +241,42 @@ class Control(Base):
         self.assertIn("run gputrace in its container", output)
         self.assertEqual(run.end(), (3, "first\n"))
 
+    @unittest.skipUnless(os.geteuid() == 0 and shutil.which("unshare"), "must be root to make a namespace")
+    def test_another_shm(self):
+        """Its mailbox cannot be found, which is said, with the remedy, which works."""
+        script = 'mount -t tmpfs tmpfs /dev/shm && exec "$@"'
+        run = Running(self.folder, "one", "on", before=["unshare", "--mount", "sh", "-c", script, "-"])
+        self.addCleanup(run.stop)
+        self.assertTrue(harness.gate.wait_for(lambda: "first" in run.read()), run.read())
+        pid = str(run.pid)
+        status, output = harness.tool("ps", "--format=json")
+        row, = [row for row in json.loads(output)["processes"] if row["PID"] == run.pid]
+        self.assertEqual((status, row["State"]), (0, "other /dev/shm"))
+        status, output = harness.tool("status", pid)
+        self.assertEqual((status, output.count("\n")), (1, 1), output)
+        self.assertIn(f"its /dev/shm is another one (chroot, mount namespace): say --control=/proc/{pid}/root/dev/shm", output)
+        status, output = harness.tool("status", f"--control=/proc/{pid}/root/dev/shm", pid)
+        self.assertEqual(status, 0, output)
+        self.assertEqual(run.end(), (3, "first\n"))
+
+    def test_copies(self):
+        """Of a mailbox, by somebody: only what nobody reads is removed."""
+        run, runtime = self.start(control="on"), os.path.join(self.boxes, "runtime")
+        box, = glob.glob(f"/dev/shm/gputrace-{run.pid}.*.control")
+        name = os.path.basename(box)
+        os.mkdir(runtime, 0o700)
+        copies = [os.path.join(runtime, name), box.replace(f"{run.pid}.", f"{run.pid}.9"),
+                  box.replace(str(run.pid), "backup")]
+        for path in copies:
+            shutil.copy(box, path)
+            self.addCleanup(os.unlink, path)
+        for words in ("ps",), ("status", str(run.pid)), ("status", str(run.pid)):
+            status, output = harness.tool(*words, XDG_RUNTIME_DIR=runtime)
+            self.assertEqual(status, 0, output)
+            self.assertEqual(output.count(str(run.pid)) > 0, True, output)
+            self.assertTrue(all(os.path.exists(path) for path in (box, *copies)))
+        self.assertEqual(run.end(), (3, "first\n"))
+
     def test_many_commands(self):
         """At once, and some die half way."""
         run = self.start()

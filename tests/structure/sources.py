@@ -141,7 +141,7 @@ PARTS = {"collectors/unwind/x86_64.h"}
 UNDOCUMENTED = set()
 
 UNFINISHED = re.compile(r"\b(TODO|FIXME|XXX|HACK|for now|placeholder|not implemented)\b", re.I)
-PRIVATE = re.compile(r"(/home/[a-z]|(?<!self)/root\b)")
+PRIVATE = re.compile(r"(/home/[a-z]|(?<!self)(?<!%[du])(?<!PID)(?<!\})/root\b)")
 
 
 def tracked(root, *patterns):
