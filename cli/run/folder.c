@@ -128,6 +128,20 @@ static int make(const char *path, mode_t mask)
 	return error;
 }
 
+/* How many bytes of @path are the path of a folder that is there. */
+static size_t find_above(const char *path)
+{
+	char above[PATH_MAX], *slash = above;
+	struct stat st;
+
+	snprintf(above, sizeof(above), "%s", path);
+	while (slash && stat(above, &st)) {
+		slash = strrchr(above, '/');
+		above[slash ? slash - above : 0] = 0;
+	}
+	return strlen(above);
+}
+
 /* Parents are created writable for their owner, whatever the umask is, as mkdir -p does. */
 static int make_all(const char *path, mode_t mask)
 {
@@ -157,6 +171,7 @@ int gt_folder_make(struct gt_folder *folder)
 
 	if (stat(folder->path, &st)) {
 		folder->state = GT_FOLDER_MADE;
+		folder->above = find_above(folder->path);
 		error = make_all(folder->path, mask | 0002);
 	} else if (S_ISFIFO(st.st_mode) || S_ISCHR(st.st_mode)) {
 		folder->state = GT_FOLDER_STREAM;
@@ -222,14 +237,21 @@ static bool remove_empty(const char *path, char *ret_above)
 	return is_removed;
 }
 
+static bool is_parent_of_runs(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+
+	return !strcmp(slash ? slash + 1 : path, GT_RUN_PARENT);
+}
+
 void gt_folder_remove_empty(const struct gt_folder *folder)
 {
-	char parent[PATH_MAX], above[PATH_MAX];
-	const char *slash;
+	char path[PATH_MAX], above[PATH_MAX];
 
-	if (folder->state != GT_FOLDER_MADE || !remove_empty(folder->path, parent))
+	if (folder->state != GT_FOLDER_MADE)
 		return;
-	slash = strrchr(parent, '/');
-	if (!strcmp(slash ? slash + 1 : parent, GT_RUN_PARENT))
-		remove_empty(parent, above);
+	snprintf(path, sizeof(path), "%s", folder->path);
+	while ((strlen(path) > folder->above || is_parent_of_runs(path)) &&
+	       remove_empty(path, above))
+		snprintf(path, sizeof(path), "%s", above);
 }

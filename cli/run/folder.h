@@ -7,6 +7,7 @@
 
 #include <limits.h>
 #include <stdbool.h>
+#include <stddef.h>
 
 /* What was found at the path of the folder. */
 enum gt_folder_state {
@@ -20,6 +21,7 @@ enum gt_folder_state {
 struct gt_folder {
 	char path[PATH_MAX]; /* absolute, unless the working folder was removed */
 	enum gt_folder_state state;
+	size_t above;         /* bytes of the path that were there when it was MADE */
 	const char *fallback; /* where the library writes when it cannot write there */
 };
 
@@ -34,7 +36,8 @@ int gt_folder_make(struct gt_folder *folder);
 /* Writes and removes a file of the size of a first block in folder @path. 0 or a negative errno. */
 int gt_folder_try(const char *path);
 
-/* Removes the folder if it was created and is empty, and then an empty gputrace-out/. */
+/* Removes the folder if it was created and is empty, then those above it that were created with it,
+ * and an empty gputrace-out/. */
 void gt_folder_remove_empty(const struct gt_folder *folder);
 
 #endif

@@ -99,7 +99,7 @@ class Attach(unittest.TestCase):
         return harness.trace_file.Trace(path)
 
     def refused(self, said, pid, *options, status=1):
-        got, line = gputrace("attach", f"--output={self.out}", *options, str(pid))
+        got, line = gputrace("attach", f"--output={self.out}/inner", *options, str(pid))
         self.assertEqual(got, status, line)
         self.assertRegex(line, said)
         self.assertEqual(len(line.splitlines()), 1, line)
