@@ -38,7 +38,7 @@ struct gt_sink {
 	int lost;    /* negative errno once the file cannot be reopened */
 	int refused; /* as gt_sink_refused */
 	bool stream;
-	bool failure_said;
+	int known; /* why it cannot be written: said */
 	uint64_t max_size;
 	uint64_t unsaved; /* as in the options */
 	struct gt_write_behind behind;
@@ -325,8 +325,9 @@ static int open_somewhere(struct gt_sink *sink, const struct gt_sink_options *op
 		error = open_and_create(sink, options->directory, options);
 	if (error == 0)
 		return 0;
-	gt_log_say("cannot write to %s (%s)", options->directory,
-		   gt_sink_reason(error, number, sizeof(number)));
+	if (error != options->known)
+		gt_log_say("cannot write to %s (%s)", options->directory,
+			   gt_sink_reason(error, number, sizeof(number)));
 	sink->stream = false;
 	shared.owner = NULL;
 	if (open_and_create(sink, fallback, &shared) < 0)
@@ -346,6 +347,7 @@ struct gt_sink *gt_sink_open(const struct gt_sink_options *options, int *ret_err
 		return NULL;
 	}
 	sink->file = GT_DESCRIPTOR_NONE;
+	sink->known = options->known;
 	sink->max_size = options->max_size;
 	sink->unsaved = options->unsaved;
 	error = open_somewhere(sink, options);
@@ -504,8 +506,8 @@ static int report(struct gt_sink *sink, int error)
 {
 	char number[32];
 
-	if (error < 0 && !sink->failure_said) {
-		sink->failure_said = true;
+	if (error < 0 && error != sink->known) {
+		sink->known = error;
 		gt_log_say("%s: cannot write (%s)", sink->path,
 			   gt_sink_reason(error, number, sizeof(number)));
 	}

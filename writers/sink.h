@@ -22,6 +22,7 @@ struct gt_sink_options {
 	const char *owner; /* one process per key writes into the folder itself; NULL: all */
 	const char *aside; /* sub-folder for the others */
 	uint64_t max_size; /* bytes, 0: no limit */
+	int known;         /* negative errno that was said before, and is not said again */
 	uint64_t unsaved;  /* bytes that may wait in the page cache for the disk, 0: no limit */
 };
 

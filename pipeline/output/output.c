@@ -225,6 +225,7 @@ static struct gt_sink *open_sink(const struct gt_output *output, const char *wor
 		.owner = is_first ? owner : NULL,
 		.aside = worker,
 		.max_size = (uint64_t)gt_config_number(config, GT_CONFIG_MAX_SIZE),
+		.known = output->dump ? 0 : output->refused,
 		.unsaved = output->budget ? output->budget->unsaved : 0,
 	};
 
@@ -257,9 +258,21 @@ static int fail(struct gt_output *output, int error)
 	if (error == -ENOMEM || error == -ENAMETOOLONG) /* the sink tells all else */
 		gt_log_say("cannot write a trace into %s (error %d)", output->folder, -error);
 	output->failed = true;
+	output->refused = error;
 	output->lost.error = error;
 	output->lost.since = output->metadata->start;
 	return error;
+}
+
+/* The first one was said. */
+static void say_unwritten(struct gt_output *output)
+{
+	char number[32];
+
+	if (output->unwritten > 1)
+		gt_log_say("%u windows had no trace (%s)", output->unwritten,
+			   gt_sink_reason(output->refused, number, sizeof(number)));
+	output->unwritten = 0;
 }
 
 int gt_output_open(struct gt_output *output)
@@ -276,6 +289,8 @@ int gt_output_open(struct gt_output *output)
 	error = open_file(output, worker);
 	if (error)
 		return fail(output, error);
+	say_unwritten(output);
+	output->refused = output->sink ? gt_sink_refused(output->sink) : 0;
 	hand_losses(output);
 	gt_segments_tell_names(&output->segments, output->writer);
 	gt_log_verbose("writing %s", output->sink ? gt_sink_path(output->sink) : "nothing");
@@ -413,6 +428,18 @@ static void prepare_end(const struct gt_output *output, const struct gt_ledger *
 		gt_spooling_closing(output->spooling, no_segment, &claimed);
 }
 
+/* The next window is another one's. */
+static void note_unwritten(struct gt_output *output)
+{
+	char number[32];
+
+	if (!output->unwritten++)
+		gt_log_say("window %u has no trace (%s): what it recorded is lost, which the next "
+			   "trace counts; the next window is tried again",
+			   output->metadata->window_number,
+			   gt_sink_reason(output->refused, number, sizeof(number)));
+}
+
 /* Another file may follow. Where there was none, the next one tells what is lost here. */
 static void end_file(struct gt_output *output, struct gt_ledger *ledger, uint64_t in_flight)
 {
@@ -420,7 +447,9 @@ static void end_file(struct gt_output *output, struct gt_ledger *ledger, uint64_
 
 	claim.count[GT_LEDGER_OPS_IN_FLIGHT] -= in_flight;
 	prepare_end(output, &claim);
-	if (output->writer && close_file(output, ledger))
+	if (output->failed && !output->dump)
+		note_unwritten(output);
+	else if (output->writer && close_file(output, ledger))
 		say_unclosed(output);
 	remember_end(output);
 	remember_home(output);
@@ -463,6 +492,7 @@ int gt_output_close(struct gt_output *output)
 	}
 	if (output->writer)
 		error = close_file(output, output->ledger);
+	say_unwritten(output);
 	if (error)
 		say_unclosed(output);
 	free_file(output);
