@@ -4,9 +4,8 @@
  */
 #include "probes.h"
 
-/* A chain of @length kernels as a graph, launched @times; a flush after each @every, 0: at the
- * end. */
-static void run_chain_flushing(int length, int times, size_t every)
+/* A chain of @length kernels as a graph that can be launched. */
+static CUgraphExec make_chain(int length)
 {
 	void *arguments[] = {&rig.memory};
 	CUDA_KERNEL_NODE_PARAMS node = {.func = rig.kernel,
@@ -30,6 +29,12 @@ static void run_chain_flushing(int length, int times, size_t every)
 	}
 	if (cuGraphInstantiate(&executable, graph, 0))
 		exit(CANNOT_TRY);
+	return executable;
+}
+
+/* Launches it @times; a flush after each @every, 0: at the end. */
+static void launch_flushing(CUgraphExec executable, int times, size_t every)
+{
 	for (int i = 0; i < times; i++) {
 		if (cuGraphLaunch(executable, rig.stream))
 			exit(CANNOT_TRY);
@@ -37,6 +42,11 @@ static void run_chain_flushing(int length, int times, size_t every)
 			rig_flush(0);
 	}
 	rig_flush(0);
+}
+
+static void run_chain_flushing(int length, int times, size_t every)
+{
+	launch_flushing(make_chain(length), times, every);
 }
 
 static void run_chain(int length, int times)
@@ -139,6 +149,24 @@ bool probe_graph_trace_replaces_nodes(void)
 		!error && graphs == 10 && rig.kernels == 0,
 		"result %d, of 10 launches of 3 kernels: %u graph records, %u kernel records",
 		error, graphs, rig.kernels);
+}
+
+/* A window with --graphs=whole that opens behind the instantiation. */
+bool probe_late_graph_trace(void)
+{
+	CUgraphExec executable;
+	unsigned graphs;
+
+	rig_start();
+	rig.cupti.cuptiActivityDisable(CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL);
+	executable = make_chain(3);
+	rig.cupti.cuptiActivityEnable(CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL);
+	rig.cupti.cuptiActivityEnable(CUPTI_ACTIVITY_KIND_GRAPH_TRACE);
+	launch_flushing(executable, 10, 0);
+	graphs = rig_count(CUPTI_ACTIVITY_KIND_GRAPH_TRACE);
+	return probe_seen(graphs == 10 && rig.kernels == 0,
+			  "of 10 launches of 3 kernels: %u graph records, %u kernel records",
+			  graphs, rig.kernels);
 }
 
 #define NODES   100
