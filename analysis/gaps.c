@@ -16,10 +16,11 @@
 
 const char *const gt_cause_names[GT_CAUSE_COUNT_] = {
 	[GT_CAUSE_LAUNCH] = "launch latency",  [GT_CAUSE_SYNC] = "synchronization",
-	[GT_CAUSE_API] = "CUDA call",          [GT_CAUSE_DATA] = "data loading",
-	[GT_CAUSE_HOST] = "host work",         [GT_CAUSE_BLOCKED] = "blocking call",
-	[GT_CAUSE_COPY] = "copy wait",         [GT_CAUSE_QUEUED] = "queued",
-	[GT_CAUSE_FUNCTION] = "host function", [GT_CAUSE_UNKNOWN] = "unknown",
+	[GT_CAUSE_LOADING] = "kernel loading", [GT_CAUSE_API] = "CUDA call",
+	[GT_CAUSE_DATA] = "data loading",      [GT_CAUSE_HOST] = "host work",
+	[GT_CAUSE_BLOCKED] = "blocking call",  [GT_CAUSE_COPY] = "copy wait",
+	[GT_CAUSE_QUEUED] = "queued",          [GT_CAUSE_FUNCTION] = "host function",
+	[GT_CAUSE_UNKNOWN] = "unknown",
 };
 
 /* Whether the minimum hides an idle time. */

@@ -17,7 +17,8 @@
 enum gt_cause {
 	GT_CAUSE_LAUNCH,   /* the launch was under way, or just over: CPU and driver latency */
 	GT_CAUSE_SYNC,     /* the host was still in a synchronizing call */
-	GT_CAUSE_API,      /* in another CUDA call: allocation, module load, ... */
+	GT_CAUSE_LOADING,  /* in a call that loaded or compiled kernels: lazy loading, a module */
+	GT_CAUSE_API,      /* in another CUDA call: allocation, ... */
 	GT_CAUSE_DATA,     /* loading data */
 	GT_CAUSE_HOST,     /* other host work */
 	GT_CAUSE_BLOCKED,  /* in a call of the operating system; known only with run --osrt */

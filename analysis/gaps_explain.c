@@ -168,6 +168,22 @@ static void print_call(const struct gt_model *model, const struct gt_call *call,
 		 frame);
 }
 
+/* With the kernel that waited for it, where the call launched the one that ended the gap. */
+static void print_loading(struct explain *e, const struct gt_call *call)
+{
+	const struct gt_op *op = &e->model->ops.at[e->gap->op];
+	char from[2048], name[256];
+
+	if (call != e->call || op->kind != GT_OP_KERNEL) {
+		print_call(e->model, call, e->where, sizeof(e->where));
+		return;
+	}
+	print_nearest(e->model, call->stack, from, sizeof(from));
+	gt_frame_shorten(gt_model_name(e->model, op->name), NAME_WIDTH, name, sizeof(name));
+	snprintf(e->where, sizeof(e->where), "%s of %s%s%s", gt_model_name(e->model, call->name),
+		 name, *from ? " from " : "", from);
+}
+
 /* A part of the gap in which the stream waited for no function. */
 static int report_part(struct explain *e, enum gt_cause cause, int64_t start, int64_t ns)
 {
@@ -232,6 +248,10 @@ static int report_call(struct explain *e, const struct gt_call *call, int64_t st
 					       [GT_CUDA_CALL_ENQUEUES] = GT_CAUSE_LAUNCH,
 					       [GT_CUDA_CALL_BLOCKS] = GT_CAUSE_SYNC};
 
+	if (gt_model_loads(e->model, call)) {
+		print_loading(e, call);
+		return report(e, GT_CAUSE_LOADING, start, ns);
+	}
 	print_call(e->model, call, e->where, sizeof(e->where));
 	return report(e, causes[gt_cuda_call_of(name)], start, ns);
 }

@@ -18,6 +18,7 @@ void gt_model_fini(struct gt_model *model)
 	gt_vec_free(&model->samples);
 	gt_vec_free(&model->os_calls);
 	gt_vec_free(&model->pages);
+	gt_vec_free(&model->loadings);
 	gt_vec_free(&model->threads);
 	gt_vec_free(&model->stacks);
 	gt_vec_free(&model->modules);
@@ -98,6 +99,32 @@ uint32_t gt_model_call_before(const struct gt_model *model, uint32_t thread, int
 			high = middle;
 	}
 	return low == first ? GT_NONE : low - 1;
+}
+
+/* cuModuleLoadData, cudaLibraryLoadData, cuLinkComplete, ... */
+static bool is_to_load(const char *name)
+{
+	return !strncmp(name, "cuModuleLoad", 12) || !strncmp(name, "cuLibraryLoad", 13) ||
+	       !strncmp(name, "cudaLibraryLoad", 15) || !strncmp(name, "cuLink", 6);
+}
+
+bool gt_model_loads(const struct gt_model *model, const struct gt_call *call)
+{
+	const struct gt_model_loading *at = model->loadings.at;
+	size_t low = 0, high = model->loadings.count;
+	int64_t end = call->start + call->dur;
+
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+
+		if (at[middle].thread != call->thread ? at[middle].thread < call->thread
+						      : at[middle].start < end)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return (low && at[low - 1].thread == call->thread && at[low - 1].until > call->start) ||
+	       is_to_load(gt_model_name(model, call->name));
 }
 
 /* Whether @wait is of a stream before that of @op, or ends on it up to @t, as do all before it. */

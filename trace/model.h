@@ -152,6 +152,12 @@ struct gt_model_pages {
 	struct gt_unified_facts facts;
 };
 
+/* A time in which the driver loaded or compiled kernels on a thread. */
+struct gt_model_loading {
+	int64_t start, until; /* until: the latest end of this and the ones before on its thread */
+	uint32_t thread;
+};
+
 /* A host thread, and where its calls and ranges are in the model. */
 struct gt_thread_track {
 	int64_t pid, tid;
@@ -256,13 +262,14 @@ struct gt_model {
 	GT_VEC(struct gt_model_work) op_work;      /* by thread, then start */
 	GT_VEC(struct gt_note) notes;
 	GT_VEC(struct gt_memory_point) memory;
-	GT_VEC(struct gt_health_point) health;  /* as in the file: by time of a reading */
-	GT_VEC(struct gt_model_block) blocks;   /* as in the file */
-	GT_VEC(struct gt_model_pages) pages;    /* as in the file */
-	GT_VEC(struct gt_device_track) devices; /* that have operations, by number */
-	uint32_t *device_ops;                   /* indices in ops: by device, then start */
-	GT_VEC(struct gt_step_from) steps;      /* by time */
-	int64_t first_correlation;              /* the smallest of a call; INT64_MAX: no calls */
+	GT_VEC(struct gt_health_point) health;    /* as in the file: by time of a reading */
+	GT_VEC(struct gt_model_block) blocks;     /* as in the file */
+	GT_VEC(struct gt_model_pages) pages;      /* as in the file */
+	GT_VEC(struct gt_model_loading) loadings; /* by thread, then start */
+	GT_VEC(struct gt_device_track) devices;   /* that have operations, by number */
+	uint32_t *device_ops;                     /* indices in ops: by device, then start */
+	GT_VEC(struct gt_step_from) steps;        /* by time */
+	int64_t first_correlation;                /* the smallest of a call; INT64_MAX: no calls */
 	struct gt_odd odd;
 	int64_t first, last; /* ns: from the first to the last slice */
 	int64_t origin;      /* what a window of time counts from: the job's first slice */
@@ -323,6 +330,9 @@ bool gt_model_is_data(const char *name);
 
 /* The call of @thread that starts last at or before @t, or GT_NONE. */
 uint32_t gt_model_call_before(const struct gt_model *model, uint32_t thread, int64_t t);
+
+/* Whether a call loads or compiles kernels: it is there for that, or the driver did so in it. */
+bool gt_model_loads(const struct gt_model *model, const struct gt_call *call);
 
 /* The innermost call of the operating system that @thread is in at @t, or GT_NONE. */
 uint32_t gt_model_os_call_at(const struct gt_model *model, uint32_t thread, int64_t t);

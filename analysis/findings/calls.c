@@ -61,8 +61,8 @@ static bool is_one(const struct gt_model *model, const struct gt_call *call, voi
 }
 
 /* Judges, and says what the calls cost. */
-static int report(const struct gt_survey *survey, struct gt_survey_calls *calls, const char *what,
-		  struct gt_finding *finding)
+static void report(const struct gt_survey *survey, const struct gt_survey_calls *calls,
+		   const char *what, struct gt_groups *places, struct gt_finding *finding)
 {
 	char time[32], idle[32];
 
@@ -75,8 +75,7 @@ static int report(const struct gt_survey *survey, struct gt_survey_calls *calls,
 			    gt_table_time((double)calls->total, time, sizeof(time)),
 			    gt_table_time((double)calls->saves, idle, sizeof(idle)),
 			    gt_survey_percent(calls->saves, survey->gaps.wall));
-	gt_survey_places(&calls->places, finding);
-	return 0;
+	gt_survey_places(places, finding);
 }
 
 static int apply(const struct gt_survey *survey, struct calls_known *known, gt_survey_is is,
@@ -89,7 +88,7 @@ static int apply(const struct gt_survey *survey, struct calls_known *known, gt_s
 		return 0;
 	rc = gt_survey_take(survey, is, known, &calls);
 	if (!rc)
-		rc = report(survey, &calls, what, finding);
+		report(survey, &calls, what, &calls.places, finding);
 	gt_survey_calls_fini(&calls);
 	free(known->of_name);
 	return rc;
@@ -154,4 +153,87 @@ int gt_rule_allocation(const struct gt_survey *survey, struct gt_finding *findin
 	struct calls_known known = {.is = is_allocation};
 
 	return apply(survey, &known, is_steady, "allocating or freeing call", finding);
+}
+
+static bool loads(const struct gt_model *model, const struct gt_call *call, void *data)
+{
+	(void)data;
+	return gt_model_loads(model, call);
+}
+
+static int add_place(struct gt_groups *places, const char *where, int64_t ns)
+{
+	struct gt_group *group = gt_groups_get(places, where);
+
+	return group && gt_dist_add(&group->value, ns) ? 0 : -ENOMEM;
+}
+
+/* Of the launches among them the kernel that waited; marks these calls. */
+static int add_kernels(const struct gt_survey *survey, const struct gt_model *model,
+		       struct gt_groups *places, uint8_t *launches)
+{
+	int rc = 0;
+
+	for (size_t i = 0; !rc && i < model->ops.count; i++) {
+		const struct gt_op *op = &model->ops.at[i];
+		const struct gt_call *call = gt_model_call_of(model, op);
+
+		if (op->kind != GT_OP_KERNEL || !call || !gt_model_loads(model, call))
+			continue;
+		launches[op->call] = 1;
+		if (gt_filter_op(survey->filter, model, op))
+			rc = add_place(places, gt_model_name(model, op->name), call->dur);
+	}
+	return rc;
+}
+
+static int add_others(const struct gt_survey *survey, const struct gt_model *model,
+		      struct gt_groups *places, const uint8_t *launches)
+{
+	struct gt_filter_calls chosen;
+	int rc = gt_filter_calls_init(&chosen, survey->filter, model);
+	char place[8192];
+
+	for (size_t i = 0; !rc && i < model->calls.count; i++) {
+		const struct gt_call *call = &model->calls.at[i];
+
+		if (call->back || launches[i] || !gt_model_loads(model, call) ||
+		    !gt_filter_call(&chosen, call))
+			continue;
+		gt_survey_place(model, call, place, sizeof(place));
+		rc = add_place(places, place, call->dur);
+	}
+	gt_filter_calls_fini(&chosen);
+	return rc;
+}
+
+static int loading_places(const struct gt_survey *survey, const struct gt_model *model,
+			  struct gt_groups *places)
+{
+	uint8_t *launches = calloc(model->calls.count + 1, 1);
+	int rc = launches ? add_kernels(survey, model, places, launches) : -ENOMEM;
+
+	if (!rc)
+		rc = add_others(survey, model, places, launches);
+	free(launches);
+	return rc;
+}
+
+/* By kernel, of calls that launch none by the call. */
+int gt_rule_kernel_loading(const struct gt_survey *survey, struct gt_finding *finding)
+{
+	struct gt_survey_calls calls = {0};
+	struct gt_groups places;
+	int rc = gt_groups_init(&places);
+
+	if (!rc && !gt_rule_lacks_calls(survey, finding)) {
+		rc = gt_survey_take(survey, loads, NULL, &calls);
+		for (size_t f = 0; !rc && f < survey->job->count; f++)
+			rc = loading_places(survey, &survey->job->models[f], &places);
+		if (!rc)
+			report(survey, &calls, "kernel-loading call", &places, finding);
+		gt_survey_calls_fini(&calls);
+	}
+	gt_groups_fini(&places);
+	return rc;
 }

@@ -400,6 +400,33 @@ def blocked():
     return trace
 
 
+def loading():
+    """First launches in which the driver loads or compiles the kernel, calls that load, and launches that do not."""
+    trace, t = Trace(), BASE + 1_000_000
+    row = 8388608 + trace.pid
+
+    def load(name, ts, dur, tid=row):
+        trace.slice("overhead", name, trace.pid, tid, ts, dur, {})
+
+    def kernel(name, at, ns, stack=1):
+        trace.launch("cudaLaunchKernel", "kernel", name, at, ns, at + ns, 10_000, stack)
+
+    trace.meta("thread_name", trace.pid, row, {"name": f"thread {trace.pid} tracing overhead"})
+    kernel(GEMM, t, 5_000)
+    load("Lazy Function Loading", t + 1_000_000, 40_000)
+    kernel(RELU, t + 990_000, 1_500_000)
+    # the tracer's own is no loading, nor what another thread's row has
+    load("Buffer Flush", t + 3_010_000, 400_000)
+    load("Lazy Function Loading", t + 3_010_000, 300_000, row + 7)
+    kernel(GEMM, t + 3_000_000, 500_000)
+    # compiled in a call of its own, and loaded at a question
+    trace.call("cuModuleLoadData", t + 4_000_000, 700_000, 2)
+    load("Runtime Triggered Module Loading", t + 5_000_000, 300_000)
+    trace.call("cudaFuncGetAttributes", t + 4_990_000, 350_000, 2)
+    kernel(GEMM, t + 6_000_000, 5_000)
+    return trace
+
+
 def mixed():
     """gemm 100 us, relu 1 ms, gemm 100 us without a gap; a gap of 50 us, gemm; a gap of 30 us, relu."""
     trace, t = Trace(), BASE + 1_000_000
@@ -534,6 +561,7 @@ def main():
     write(folder, "waiting.json", waiting().closed())
     write(folder, "host_functions.json", host_functions().closed())
     write(folder, "blocked.json", blocked().closed())
+    write(folder, "loading.json", loading().closed())
     write(folder, "mixed.json", mixed().closed())
     for key in ("times_reversed", "times_ahead", "times_unknown_clock", "gpu_before_launch", "stacks_refused"):
         write(folder, "books/%s.json" % key, with_books(train(Trace()), **{key: 1}))

@@ -352,7 +352,7 @@ def late_rank():
 def without_calls():
     """Only GPU work: what needs calls says so."""
     rows, _ = findings(write([generate.kernel("k", i * 100, 10, 0) for i in range(20)]))
-    for rule in ("slow_loader", "cpu_bound", "blocked", "cpu_ahead", "synchronization", "sync_copies", "allocation", "tiny_kernels"):
+    for rule in ("slow_loader", "cpu_bound", "kernel_loading", "blocked", "cpu_ahead", "synchronization", "sync_copies", "allocation", "tiny_kernels"):
         assert rows[rule]["State"] == "not decidable" and "CUDA calls" in rows[rule]["Needs"], rows[rule]
 
 

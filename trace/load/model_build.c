@@ -14,6 +14,7 @@
 #include "core/intern.h"
 #include "readers/chrome/block_args.h"
 #include "trace/communication.h"
+#include "trace/load/model_loading.h"
 #include "trace/load/model_os.h"
 
 uint32_t gt_build_thread(struct gt_builder *b, int64_t pid, int64_t tid)
@@ -388,6 +389,8 @@ int gt_build_finish(struct gt_builder *b)
 		rc = mark_data(model);
 	if (!rc)
 		rc = gt_build_os_calls(model);
+	if (!rc)
+		rc = gt_build_loadings(b);
 	if (!rc)
 		rc = gt_communication_mark(model, NULL);
 	return rc ? rc : gt_build_links(b);
