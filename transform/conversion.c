@@ -73,6 +73,8 @@ static int take_event(const struct gt_event *event, void *data)
 		c->change_event(c, &changed);
 		event = &changed;
 	}
+	if (c->takes_event && !c->takes_event(c, event))
+		return 0;
 	error = c->writer->ops->event(c->writer, event);
 	return error ? fail(c, error) : 0;
 }
@@ -98,6 +100,8 @@ static int close_output(struct gt_conversion *c, struct gt_events *events)
 	for (size_t i = 0; i < sizeof(written) / sizeof(written[0]); i++)
 		events->ledger.count[written[i]] = 0;
 	gt_events_complete_ledger(events, &events->ledger);
+	if (c->change_ledger)
+		c->change_ledger(c, &events->ledger);
 	mark_cut(events);
 	if (c->change_metadata)
 		c->change_metadata(c, &events->metadata);

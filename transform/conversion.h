@@ -25,8 +25,13 @@ struct gt_conversion {
 	/* each changes what is written; NULL: nothing does */
 	void (*change_metadata)(struct gt_conversion *c, struct gt_metadata *metadata);
 	void (*change_event)(struct gt_conversion *c, struct gt_event *event);
+	/* whether an event is written, asked behind change_event; NULL: all are */
+	bool (*takes_event)(struct gt_conversion *c, const struct gt_event *event);
 	/* what the input ends with, for an output that cannot be mended at its end, or NULL */
 	const struct gt_metadata *last;
+
+	/* called with the ledger that will be written; NULL: it stays */
+	void (*change_ledger)(struct gt_conversion *c, struct gt_ledger *ledger);
 
 	/* what it came to */
 	char error[1024]; /* one line, when it failed */

@@ -135,6 +135,7 @@ static void report(const char *from, const struct gt_conversion *c)
 static int convert_merged(const struct convert_request *request)
 {
 	char *path = (char *)request->from;
+	const struct gt_merge_request all = {.force = true};
 	struct gt_merge_result result;
 	struct gt_outfile out;
 	int rc;
@@ -142,7 +143,7 @@ static int convert_merged(const struct convert_request *request)
 	if (gt_outfile_open(&out, request->to))
 		return GT_EXIT_FAILED;
 	gt_progress_start("converting");
-	rc = gt_merge_pftrace(&path, 1, true, out.fd, &result);
+	rc = gt_merge_pftrace(&path, 1, &all, out.fd, &result);
 	gt_progress_stop();
 	rc = gt_outfile_close(&out, rc, result.error);
 	if (!rc && result.cut)

@@ -7,6 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "analysis/key.h"
 #include "cli/cmdline.h"
 #include "cli/outfile.h"
 #include "cli/progress.h"
@@ -24,6 +25,11 @@ static const struct gt_cmdline_option options[] = {
 	 "they are, with a manifest for Perfetto 58 or later"},
 	{"ranks", "N,N-M,...", NULL, "only these ranks: 0,8-15"},
 	{"host", "GLOB", NULL, "only ranks on hosts with such a name, with * and ?"},
+	{"time", "FROM..TO", NULL,
+	 "only this window, as --filter=time= of other commands has it (0: the first slice of the "
+	 "whole job; ms, or with a unit): slices that reach into it are kept whole, counters begin "
+	 "with their last value before it; of a zip, the traces with something in it are kept "
+	 "whole"},
 	{"force", NULL, NULL,
 	 "merge traces of several hosts also where their clocks can be related by nothing but the "
 	 "time that they show"},
@@ -80,6 +86,39 @@ static void say_clocks(const struct gt_merge_clocks *clocks)
 			clocks->realtime, clocks->realtime == 1 ? "" : "es");
 }
 
+static void say_window(const struct gt_merge_result *result, bool is_zip, size_t files)
+{
+	if (is_zip)
+		fprintf(stderr,
+			"gputrace merge: %" PRIu64
+			" of %zu traces have something in the window; they are in the zip whole\n",
+			result->kept, files);
+	else if (!result->kept)
+		fputs("gputrace merge: nothing is in this window of time\n", stderr);
+}
+
+/* "FROM..TO" as --filter takes it. */
+static int read_window(const struct gt_cmdline *args, struct gt_merge_request *request)
+{
+	const char *text = gt_cmdline_get(args, "time");
+	struct gt_filter filter = {0};
+	char term[128];
+	int rc = 0;
+
+	if (!text)
+		return 0;
+	snprintf(term, sizeof(term), "time=%s", text);
+	if (gt_filter_add(&filter, term)) {
+		rc = gt_cmdline_wrong(args, "--time=%s: %s", text, filter.wrong);
+	} else {
+		request->has_time = true;
+		request->from = filter.terms.at[0].from;
+		request->to = filter.terms.at[0].to;
+	}
+	gt_filter_fini(&filter);
+	return rc;
+}
+
 static bool ends_with(const char *text, const char *ending)
 {
 	size_t length = text ? strlen(text) : 0, size = strlen(ending);
@@ -87,7 +126,8 @@ static bool ends_with(const char *text, const char *ending)
 	return length > size && !strcmp(text + length - size, ending);
 }
 
-static int merge_to(const struct gt_job *job, bool force, const char *path)
+static int merge_to(const struct gt_job *job, const struct gt_merge_request *request,
+		    const char *path)
 {
 	const bool is_zip = ends_with(path, ".zip");
 	struct gt_merge_result result;
@@ -100,15 +140,17 @@ static int merge_to(const struct gt_job *job, bool force, const char *path)
 	if (gt_outfile_open(&out, path))
 		return GT_EXIT_FAILED;
 	if (ends_with(path, ".pftrace"))
-		rc = gt_merge_pftrace(job->paths.at, job->paths.count, force, out.fd, &result);
+		rc = gt_merge_pftrace(job->paths.at, job->paths.count, request, out.fd, &result);
 	else
-		rc = (is_zip ? gt_merge_zip : gt_merge)(job->paths.at, job->paths.count, force,
+		rc = (is_zip ? gt_merge_zip : gt_merge)(job->paths.at, job->paths.count, request,
 							out.file, &result);
 	rc = gt_outfile_close(&out, rc, result.error);
 	if (rc)
 		return rc;
 	warn(&result, is_zip);
 	say_clocks(&result.clocks);
+	if (request->has_time)
+		say_window(&result, is_zip, job->paths.count);
 	return result.left_out ? GT_EXIT_FAILED : GT_EXIT_OK;
 }
 
@@ -117,9 +159,12 @@ static int run_merge(const struct gt_cmdline *args)
 	const char *output = gt_cmdline_get(args, "output");
 	const struct gt_merge_choice choice = {.ranks = gt_cmdline_get(args, "ranks"),
 					       .host = gt_cmdline_get(args, "host")};
+	struct gt_merge_request request = {.force = gt_cmdline_get(args, "force") != NULL};
 	struct gt_job job;
-	int rc;
+	int rc = read_window(args, &request);
 
+	if (rc)
+		return rc;
 	if (choice.ranks && gt_rank_list_check(choice.ranks))
 		return gt_cmdline_wrong(args, "--ranks=%s: it takes " GT_RANK_LIST_FORM,
 					choice.ranks);
@@ -130,8 +175,7 @@ static int run_merge(const struct gt_cmdline *args)
 		gt_cmdline_complain("none of the traces is of these ranks and hosts");
 		rc = -ENODATA;
 	}
-	rc = rc < 0 ? GT_EXIT_FAILED
-		    : merge_to(&job, gt_cmdline_get(args, "force") != NULL, output);
+	rc = rc < 0 ? GT_EXIT_FAILED : merge_to(&job, &request, output);
 	gt_progress_stop();
 	gt_job_fini(&job);
 	return rc;
@@ -155,6 +199,8 @@ static const struct gt_cmdline_spec spec = {
 		   "gputrace merge --output=all.json out\n"
 		   "# the same, smaller, for Perfetto and for gputrace\n"
 		   "gputrace merge --output=all.pftrace out\n"
+		   "# a tenth of a second of it\n"
+		   "gputrace merge --time=2s..2.1s --output=part.json out\n"
 		   "# the traces themselves, for Perfetto 58 or later, of eight ranks\n"
 		   "gputrace merge --ranks=0-7 --output=all.zip out",
 	.options = options,

@@ -95,6 +95,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	char path[64], *paths[] = {path, path};
 	FILE *null = fopen("/dev/null", "w");
 	struct gt_verify_result verified;
+	const struct gt_merge_request whole = {.force = true}, window = {true, true, 1000, 1000000};
 	struct gt_merge_result merged;
 	struct gt_symbolize symbolized;
 	struct gt_close repaired;
@@ -107,7 +108,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	close(fd);
 	use_model(path, null);
 	gt_verify_file(path, &options, null, &verified);
-	gt_merge(paths, 2, true, null, &merged);
+	gt_merge(paths, 2, &whole, null, &merged);
+	gt_merge(paths, 2, &window, null, &merged);
 	gt_symbolize(path, null, GT_SYMBOLIZE_ALWAYS, false, &symbolized);
 	if (!PINNED(path, gt_close_file(&pin, &repaired))) {
 		/* what was repaired is closed and holds as many events */

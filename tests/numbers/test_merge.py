@@ -3,7 +3,9 @@
 """`merge` brings the ranks of a job to one clock, wherever their headers stand."""
 
 import json
+import os
 import random
+import zipfile
 
 import cases
 import generate
@@ -131,6 +133,186 @@ def public_traces():
     compare(ranks, {0, 1})
 
 
+# ---- a window of time ----
+
+FOREVER = 1 << 60  # ns
+
+
+def flow(ph, pid, ts, number):
+    return {"ph": ph, "cat": "ac2g", "name": "ac2g", "id": number, "pid": pid, "tid": 7 if ph == "f" else pid,
+            "ts": ts, "bp": "e"}
+
+
+def edged(rank, chooser):
+    """A trace with something over each edge: slices of both forms, arrows, counters, frames that stand once."""
+    pid, events = 4100 + rank, []
+    for at in range(0, 4000, 50):
+        number, ts = at // 50 + 1, 1000 + at + rank
+        stack = number % 7 + 1
+        frames = {} if number > 7 else {"frames": [f"f{stack} (x)"], "modules": {f"/lib/{stack}.so": "ab"}}
+        call = generate.call("cudaLaunchKernel", ts, 5 + chooser.randrange(100), number, pid=pid, tid=pid)
+        call["args"].update(stack=stack, **frames)
+        begin = ts + 10 + chooser.randrange(700)
+        work = generate.kernel("gemm", begin, 40 + chooser.randrange(60), number)
+        events += [call, work, flow("s", pid, ts, number), flow("f", 0, begin, number)]
+        events.append({"ph": "C", "name": f"memory {number % 3}", "pid": pid, "tid": 0, "ts": ts + 1,
+                       "args": {"bytes": number}})
+        events.append({"ph": "i", "s": "t", "cat": "user_annotation", "name": "mark", "pid": pid, "tid": pid,
+                       "ts": ts + 2, "args": {}})
+    for depth, (start, end) in enumerate(((1000, 5000), (1100, 2400), (2500, 3000), (3100, 5100))):
+        row = {"pid": pid, "tid": 99 + (depth > 0), "cat": "user_annotation", "name": f"open {depth}"}
+        events += [{"ph": "B", "ts": start, "args": {}, **row}, {"ph": "E", "ts": end, **row}]
+    events.append({"ph": "B", "ts": 1500, "pid": pid, "tid": 98, "cat": "user_annotation", "name": "never ends"})
+    events.append({"ph": "M", "name": "thread_name", "pid": pid, "tid": pid, "ts": 0, "args": {"name": "main"}})
+    behind = {"distributedInfo": {"rank": rank, "world_size": 2}, "baseTimeNanoseconds": generate.BASE + rank * 7000}
+    return generate.trace(events, behind)
+
+
+def spans(trace):
+    """Every slice: its name, begin and end since 1970; open ones end never."""
+    found, opened = [], {}
+    base = int(trace["baseTimeNanoseconds"])
+    for event in sorted((e for e in trace["traceEvents"] if "ts" in e), key=lambda e: float(e["ts"])):
+        at, row = base + reference.ns(event["ts"]), (event["pid"], event["tid"])
+        if event["ph"] == "X":
+            found.append((event["name"], at, at + reference.ns(event["dur"])))
+        elif event["ph"] == "B":
+            opened.setdefault(row, []).append((event["name"], at))
+        elif event["ph"] == "E":
+            found.append((*opened[row].pop(), at))
+    return found + [(name, at, at + FOREVER) for rest in opened.values() for name, at in rest]
+
+
+def values(trace, at):
+    """What each counter shows at a moment."""
+    base, shown = int(trace["baseTimeNanoseconds"]), {}
+    for event in sorted((e for e in trace["traceEvents"] if e["ph"] == "C"), key=lambda e: float(e["ts"])):
+        if base + reference.ns(event["ts"]) <= at:
+            shown[event["pid"], event["name"]] = event["args"]["bytes"]
+    return shown
+
+
+def check_arrows(trace, traces, start, end):
+    """No arrow lacks an end, and none is missing whose call and work are there."""
+    def ends(ph):
+        return {event["id"] for event in trace["traceEvents"] if event["ph"] == ph}
+
+    assert ends("s") == ends("f"), ends("s") ^ ends("f")
+    want = 0
+    for each in traces:
+        kept = {}
+        for name, begin, stop, number in numbered(each):
+            if begin <= end and stop >= start:
+                kept.setdefault(number, set()).add(name)
+        want += sum(len(names) == 2 for names in kept.values())
+    assert len(ends("s")) == want, (len(ends("s")), want)
+
+
+def numbered(trace):
+    base = int(trace["baseTimeNanoseconds"])
+    for event in trace["traceEvents"]:
+        if event["ph"] == "X":
+            at = base + reference.ns(event["ts"])
+            yield event["name"], at, at + reference.ns(event["dur"]), event["args"]["correlation"]
+
+
+def check_frames(trace):
+    """Each stack of a process has its frames, on the first slice that has it, and its module."""
+    known, modules = set(), set()
+    for event in trace["traceEvents"]:
+        args = event.get("args") or {}
+        if "stack" in args:
+            key = args["stack"]
+            assert ("frames" in args) == (key not in known), (event, known)
+            known.add(key)
+            modules |= set(args.get("modules") or ())
+    assert known and {f"/lib/{(stack - 1) % 7 + 1}.so" for stack in known} <= modules, (known, modules)
+
+
+def window_of(paths, start, end, *options):
+    """The merged window, counted from the job's first slice."""
+    out, said = cases.run("merge", f"--time={start / 1e6:.6f}..{end / 1e6:.6f}", *options, *paths)
+    return json.loads(out) if out else None, said
+
+
+def windows_of_time():
+    """Slices that reach into it, values before it, arrows with both ends; names and frames stay."""
+    chooser = random.Random(5)
+    for _ in range(12):
+        traces = [edged(rank, chooser) for rank in (0, 1)]
+        paths = [cases.write(trace) for trace in traces]
+        first = min(begin for trace in traces for _, begin, _ in spans(trace))
+        start = chooser.randrange(0, 3000) * 1000
+        length = chooser.randrange(1, 1500) * 1000
+        part, _ = window_of(paths, start, start + length)
+        start, end = first + start, first + start + length
+        want = sorted(span for trace in traces for span in spans(trace) if span[1] <= end and span[2] >= start)
+        assert sorted(spans(part)) == want, (len(spans(part)), len(want))
+        check_arrows(part, traces, start, end)
+        check_frames(part)
+        whole = merged(paths)[0]
+        for at in (start, (start + end) // 2, end):
+            assert values(part, at) == values(whole, at), at
+        base = int(part["baseTimeNanoseconds"])
+        marks = [base + reference.ns(e["ts"]) for e in part["traceEvents"] if e["ph"] == "i"]
+        assert marks and all(start <= at <= end for at in marks)
+        assert sum(e["name"] == "thread_name" for e in part["traceEvents"]) == 2
+
+
+def windows_of_public_traces():
+    """No arrow lacks an end, whatever the form of the trace."""
+    for path in cases.public():
+        trace = reference.load(path)
+        if "baseTimeNanoseconds" not in trace:
+            continue
+        part, _ = window_of([path], 2_000_000, 9_000_000)  # 2 to 9 ms
+        ends = {}
+        for event in part["traceEvents"]:
+            if event["ph"] in "sf":
+                ends.setdefault((event.get("cat"), event["id"]), set()).add(event["ph"])
+        whole = {}
+        for event in trace["traceEvents"]:
+            if event["ph"] in ("s", "f"):
+                whole.setdefault((event.get("cat"), event["id"]), set()).add(event["ph"])
+        loose = [key for key, both in ends.items() if both != whole[key]]
+        assert not loose, (path, loose[:3])
+        count = len(part["traceEvents"])
+        assert count <= len(trace["traceEvents"]) + 40, (path, count)
+
+
+def windows_of_both_forms():
+    """The same in JSON, as .pftrace and of a .pftrace; nothing that verify finds; a line of a wrong one."""
+    source = os.path.join(cases.ROOT, "tests", "golden", "traces-of-0.1", "closed.pftrace")
+    where, tables = cases.folder(), []
+    plain = os.path.join(where, "plain.json")
+    cases.run("convert", source, plain)
+    for number, (path, form) in enumerate(((source, "json"), (source, "pftrace"), (plain, "json"), (plain, "pftrace"))):
+        out = os.path.join(where, f"{number}.{form}")
+        cases.run("merge", "--time=20..60", f"--output={out}", path)
+        cases.run("verify", out)
+        reports = "cuda_api_sum,cuda_gpu_kern_sum,cuda_gpu_mem_time_sum,nvtx_sum"
+        tables.append((cases.tables("stats", f"--report={reports}", out), cases.tables("stats", "--by=stack", out)))
+    assert all(each == tables[0] for each in tables), tables
+    assert "ends before it starts" in cases.run("merge", "--time=2..1", source, expect=2)[1]
+    assert "nothing is in this window" in cases.run("merge", "--time=50s..60s", source)[1]
+
+
+def windows_of_zips():
+    """Nothing is rewritten: of the traces those with something in the window."""
+    paths = [cases.write(generate.trace(generate.launches(4, first=1000 + rank * 10000), header(rank, generate.BASE)),
+                         f"r{rank}.json") for rank in (0, 1)]
+    out = os.path.join(cases.folder(), "all.zip")
+    said = cases.run("merge", "--time=9..11", f"--output={out}", *paths)[1]
+    assert "1 of 2 traces have something in the window; they are in the zip whole" in said, said
+    with zipfile.ZipFile(out) as archive:
+        (name,) = [name for name in archive.namelist() if "manifest" not in name]
+        with open(paths[1], "rb") as file:
+            assert archive.read(name) == file.read()
+    none = os.path.join(cases.folder(), "none.zip")
+    said = cases.run("merge", "--time=50s..60s", f"--output={none}", *paths, expect=1)[1]
+    assert "no trace has anything in this window" in said, said
+
+
 cases.main(
     [
         members_behind_the_events,
@@ -138,5 +320,9 @@ cases.main(
         no_base_is_said,
         quoted_processes_stay_apart,
         public_traces,
+        windows_of_time,
+        windows_of_public_traces,
+        windows_of_both_forms,
+        windows_of_zips,
     ]
 )

@@ -282,7 +282,7 @@ static int take_op(struct model_events *e, const struct gt_event *event,
 		.bytes = bytes_of(e, event),
 		.name = name_of_op(e, event),
 		.call = GT_NONE,
-		.stack = GT_NONE, /* that of its call */
+		.stack = stack_of(e, event->launch.stack),
 		.stream = (int32_t)gt_build_bounded(event->place.stream, 0, INT32_MAX, -1,
 						    &model->odd.no_place),
 		.device = (uint16_t)gt_build_bounded(event->place.device, 0, GT_NO_DEVICE - 1,

@@ -16,6 +16,7 @@
 #include "transform/job/json_end.h"
 #include "transform/job/member_names.h"
 #include "transform/job/sources.h"
+#include "transform/job/window.h"
 #include "transform/job/zip.h"
 
 #define FAR ((int64_t)1 << 61) /* ns: an offset that Perfetto could not add to a time */
@@ -79,7 +80,7 @@ static void put_clocks(struct zipping *z, const struct gt_merge_source *source,
 				   &offset) ||
 	    offset > FAR || offset < -FAR) /* not known: where it would be by itself */
 		return;
-	*worst = fmax(*worst, error);
+	*worst = fmax(*worst, error + other);
 	put_format(&z->zip, ",\n   \"clocks\": {%s\"sync_to\": {\"file\": \"%s\"%s}, ",
 		   source->is_pftrace ? "\"clock\": \"REALTIME\", " : "", name_of(z, reference),
 		   reference->is_pftrace ? ", \"clock\": \"REALTIME\"" : "");
@@ -126,12 +127,13 @@ static void put_file(struct zipping *z, const struct gt_merge_source *source,
 	put_format(&z->zip, "}");
 }
 
-/* The first file of the process whose clock is the job's. */
+/* The first file of the process whose clock is the job's; without one in the zip another, of which
+ * the manifest then tells how far the others are. */
 static const struct gt_merge_source *find_reference(const struct zipping *z)
 {
-	const struct gt_merge_source *source = z->sources.of;
+	const struct gt_merge_source *source = z->sources.of, *end = source + z->sources.count;
 
-	while (source->process != z->clocks.reference)
+	while (source + 1 < end && source->process != z->clocks.reference)
 		source++;
 	return source;
 }
@@ -186,6 +188,38 @@ static int copy(struct zipping *z, const struct gt_merge_source *source)
 	return rc < 0 ? rc : z->zip.error;
 }
 
+static void drop_source(struct gt_merge_sources *sources, size_t i)
+{
+	struct gt_merge_source *source = &sources->of[i];
+
+	free(source->devices);
+	free(source->metadata);
+	free(source->segment);
+	free(source->backend);
+	memmove(source, source + 1, (--sources->count - i) * sizeof(*source));
+}
+
+/* Nothing is rewritten: of traces with something in the window all is in the zip. -ENODATA: there
+ * are none. */
+static int choose_by_time(struct zipping *z, const struct gt_merge_request *request)
+{
+	int rc = gt_merge_extents(&z->sources, &z->clocks, request);
+
+	for (size_t i = z->sources.count; !rc && i-- > 0;) {
+		const struct gt_merge_source *source = &z->sources.of[i];
+
+		if (source->first_slice > source->to || source->last_slice < source->from)
+			drop_source(&z->sources, i);
+		else
+			z->result->kept++;
+	}
+	if (rc || z->sources.count)
+		return rc;
+	snprintf(z->result->error, sizeof(z->result->error),
+		 "no trace has anything in this window of time");
+	return -ENODATA;
+}
+
 static int zip_all(struct zipping *z, FILE *out)
 {
 	int rc = gt_zip_begin(&z->zip, out), end;
@@ -208,8 +242,8 @@ static int zip_all(struct zipping *z, FILE *out)
 	return rc;
 }
 
-int gt_merge_zip(char *const *paths, size_t count, bool force, FILE *out,
-		 struct gt_merge_result *ret_result)
+int gt_merge_zip(char *const *paths, size_t count, const struct gt_merge_request *request,
+		 FILE *out, struct gt_merge_result *ret_result)
 {
 	struct zipping z = {.result = ret_result};
 	int rc;
@@ -217,7 +251,9 @@ int gt_merge_zip(char *const *paths, size_t count, bool force, FILE *out,
 	*ret_result = (struct gt_merge_result){0};
 	rc = gt_merge_sources_read(paths, count, &z.sources, ret_result);
 	if (!rc)
-		rc = gt_merge_sources_clocks(&z.sources, force, &z.clocks, ret_result);
+		rc = gt_merge_sources_clocks(&z.sources, request->force, &z.clocks, ret_result);
+	if (!rc && request->has_time)
+		rc = choose_by_time(&z, request);
 	if (!rc) {
 		z.names = gt_member_names(&z.sources);
 		rc = z.names ? zip_all(&z, out) : -ENOMEM;

@@ -10,8 +10,8 @@
 #include "transform/job/merge.h"
 
 /* Writes all @paths to @out. What gzip packed is unpacked before: Perfetto relates the clock of no
- * packed member. @force and @ret_result as in gt_merge. -EFBIG: more than a zip can hold. */
-int gt_merge_zip(char *const *paths, size_t count, bool force, FILE *out,
-		 struct gt_merge_result *ret_result);
+ * packed member. @request and @ret_result as in gt_merge. -EFBIG: more than a zip can hold. */
+int gt_merge_zip(char *const *paths, size_t count, const struct gt_merge_request *request,
+		 FILE *out, struct gt_merge_result *ret_result);
 
 #endif

@@ -197,21 +197,18 @@ static void edit_sort_index(struct gt_merging *m, const struct gt_trace_event *r
 
 /* ---- */
 
-int gt_merge_copy_event(const struct gt_trace_event *record, const struct gt_header *header,
-			void *merging)
+void gt_merge_put_event(struct gt_merging *m, const struct gt_trace_event *record, FILE *out)
 {
-	struct gt_merging *m = merging;
 	struct gt_edits edits;
 	struct gt_edit *edit;
 
-	(void)header;
 	edits.count = 0;
-	m->now = record->has_ts ? gt_merge_time(m, record->ts) : 0;
 	if (record->has_pid)
 		edit_pid(m, record, &edits);
 	if (record->has_id)
 		edit_id(m, &record->id_text, GT_MERGE_ID_CALL, &edits);
-	if (m->moves && record->has_ts && (edit = gt_edits_new(&edits, &record->ts_text)))
+	if ((m->moves || m->window.is_set) && record->has_ts &&
+	    (edit = gt_edits_new(&edits, &record->ts_text)))
 		gt_merge_us(m->now, edit->text);
 	if (m->clock->line.drift != 0 && record->has_ts && record->has_dur)
 		edit_dur(m, record, &edits);
@@ -219,8 +216,25 @@ int gt_merge_copy_event(const struct gt_trace_event *record, const struct gt_hea
 	edit_times(m, record, &edits);
 	edit_process_name(m, record, &edits);
 	edit_sort_index(m, record, &edits);
-	fputs(m->result->events++ ? ",\n" : "", m->out);
-	gt_edits_put(&edits, &record->raw, m->out);
+	if (m->window.is_set)
+		gt_merge_window_stacks(&m->window, record, &edits);
+	if (out == m->out)
+		fputs(m->result->events++ ? ",\n" : "", out);
+	gt_edits_put(&edits, &record->raw, out);
+}
+
+int gt_merge_copy_event(const struct gt_trace_event *record, const struct gt_header *header,
+			void *merging)
+{
+	struct gt_merging *m = merging;
+	int takes;
+
+	(void)header;
+	m->now = record->has_ts ? gt_merge_time(m, record->ts) : 0;
+	takes = m->window.is_set ? gt_merge_window_takes(m, record) : 1;
+	if (takes <= 0)
+		return takes;
+	gt_merge_put_event(m, record, m->out);
 	gt_merge_connect(m, record);
 	return ferror(m->out) ? -EIO : 0;
 }

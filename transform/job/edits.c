@@ -16,6 +16,20 @@ struct gt_edit *gt_edits_new(struct gt_edits *edits, const struct gt_span *span)
 	edit->at = span->text;
 	edit->len = span->len;
 	*edit->text = 0;
+	edit->more = NULL;
+	return edit;
+}
+
+struct gt_edit *gt_edits_of(struct gt_edits *edits, const struct gt_span *span)
+{
+	struct gt_edit *edit = NULL;
+
+	for (size_t i = 0; i < edits->count; i++)
+		if (edits->list[i].at == span->text)
+			return &edits->list[i];
+	edit = span->len < GT_EDIT_SIZE ? gt_edits_new(edits, span) : NULL;
+	if (edit)
+		snprintf(edit->text, sizeof(edit->text), "%.*s", (int)span->len, span->text);
 	return edit;
 }
 
@@ -50,6 +64,8 @@ void gt_edits_put(const struct gt_edits *edits, const struct gt_span *text, FILE
 
 		fwrite(p, 1, (size_t)(edit->at - p), out);
 		fputs(edit->text, out);
+		if (edit->more)
+			fputs(edit->more, out);
 		p = edit->at + edit->len;
 	}
 	fwrite(p, 1, (size_t)(end - p), out);

@@ -17,6 +17,7 @@ struct gt_edit {
 	const char *at; /* in the event */
 	uint32_t len;
 	char text[GT_EDIT_SIZE];
+	const char *more; /* behind it, or NULL: the caller's */
 };
 
 /* Those of an event; count begins as 0. */
@@ -27,6 +28,9 @@ struct gt_edits {
 
 /* One more, for the caller to fill its text. NULL: there are too many, or @span is not there. */
 struct gt_edit *gt_edits_new(struct gt_edits *edits, const struct gt_span *span);
+
+/* The one at @span, or a new one that leaves it as it is. NULL as above. */
+struct gt_edit *gt_edits_of(struct gt_edits *edits, const struct gt_span *span);
 
 /* The number @value for that at @span; of something else nothing. */
 void gt_edits_int(struct gt_edits *edits, const struct gt_span *span, int64_t value);

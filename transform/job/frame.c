@@ -95,6 +95,7 @@ void gt_merge_put_tail(struct gt_merging *m)
 	fputs("\n]", m->out);
 	if (m->ledger.count[GT_LEDGER_NAMES_WRITTEN])
 		gt_ledger_add(&m->ledger, GT_LEDGER_NAMES_WRITTEN, m->row_names);
+	gt_merge_settle(&m->ledger, &m->left_out);
 	if (m->has_ledger)
 		put_ledger(m);
 	put_unknown(m);

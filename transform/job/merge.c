@@ -70,21 +70,31 @@ static int copy_events(struct gt_merging *m, struct gt_reading *ret_reading)
 	return rc;
 }
 
-/* Its clock, and whether it is the one of the merged file. */
-static void take_in_hand(struct gt_merging *m, const struct gt_merge_source *source)
+/* The window on the clock of the merged file. */
+static void place_window(struct gt_merging *m)
 {
-	bool is_lost;
+	if (!m->window.is_set)
+		return;
+	if (__builtin_sub_overflow(m->source->from, m->window_shift, &m->window.from))
+		m->window.from = INT64_MIN;
+	if (__builtin_sub_overflow(m->source->to, m->window_shift, &m->window.to))
+		m->window.to = INT64_MAX;
+}
 
+/* Its clock, and whether it is the one of the merged file. */
+void gt_merge_take_in_hand(struct gt_merging *m, const struct gt_merge_source *source)
+{
 	m->source = source;
 	m->is_ours = source->metadata && strstr(source->metadata, "\"gputrace_version\"");
 	m->clock = &m->clocks.of[source->process];
-	is_lost = m->has_base && !source->has_base && m->clock->by != GT_CLOCK_BY_COLLECTIVES;
-	if (!m->has_base || is_lost)
+	m->is_lost = m->has_base && !source->has_base && m->clock->by != GT_CLOCK_BY_COLLECTIVES;
+	if (!m->has_base || m->is_lost)
 		m->ts_shift = 0;
 	else if (__builtin_sub_overflow(source->base, m->base, &m->ts_shift))
 		m->ts_shift = INT64_MAX;
 	m->moves = m->ts_shift || m->clock->line.off || m->clock->line.drift != 0;
-	m->result->baseless += is_lost;
+	m->window_shift = m->has_base && !m->is_lost ? m->base : 0;
+	place_window(m);
 }
 
 static int copy_source(struct gt_merging *m, const struct gt_merge_source *source)
@@ -93,7 +103,8 @@ static int copy_source(struct gt_merging *m, const struct gt_merge_source *sourc
 	struct gt_reading reading;
 	int rc;
 
-	take_in_hand(m, source);
+	gt_merge_take_in_hand(m, source);
+	result->baseless += m->is_lost;
 	rc = copy_events(m, &reading);
 	if (rc < 0)
 		snprintf(result->error, sizeof(result->error), "%s", reading.error);
@@ -122,8 +133,11 @@ static int copy_process(struct gt_merging *m, size_t first, size_t end)
 {
 	int rc = end - first > 1 ? gt_merge_connect_begin(m) : 0;
 
+	if (!rc && m->window.is_set)
+		rc = gt_merge_window_begin(m, first, end);
 	for (size_t i = first; !rc && i < end; i++)
 		rc = copy_source(m, &m->sources.of[i]);
+	gt_merge_window_end(m);
 	gt_merge_connect_end(m);
 	shift_ids(m);
 	return rc;
@@ -157,22 +171,26 @@ static int put_all(struct gt_merging *m)
 	return -EIO;
 }
 
-int gt_merge(char *const *paths, size_t count, bool force, FILE *out,
+int gt_merge(char *const *paths, size_t count, const struct gt_merge_request *request, FILE *out,
 	     struct gt_merge_result *ret_result)
 {
-	struct gt_merging m = {.out = out, .result = ret_result};
+	struct gt_merging m = {
+		.out = out, .result = ret_result, .window.is_set = request->has_time};
 	int rc;
 
 	*ret_result = (struct gt_merge_result){0};
 	rc = gt_merge_sources_read(paths, count, &m.sources, ret_result);
 	if (!rc) {
 		find_base(&m);
-		rc = gt_merge_sources_clocks(&m.sources, force, &m.clocks, ret_result);
+		rc = gt_merge_sources_clocks(&m.sources, request->force, &m.clocks, ret_result);
 	}
+	if (!rc && request->has_time)
+		rc = gt_merge_extents(&m.sources, &m.clocks, request);
 	if (!rc)
 		rc = find_devices(&m);
 	if (!rc)
 		rc = put_all(&m);
+	ret_result->kept = m.window.kept;
 	gt_clocks_fini(&m.clocks);
 	gt_merge_rows_fini(&m.rows);
 	gt_vec_free(&m.devices.list);

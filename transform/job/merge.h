@@ -14,6 +14,13 @@
 #include "trace/file/origins.h"
 #include "transform/job/clocks.h"
 
+/* What is asked for. */
+struct gt_merge_request {
+	bool force; /* also where clocks of two hosts are related by nothing but what they show */
+	bool has_time;
+	int64_t from, to; /* ns behind the first slice of the job */
+};
+
 /* What a merge came to. */
 struct gt_merge_result {
 	uint64_t events;
@@ -22,6 +29,7 @@ struct gt_merge_result {
 	uint64_t without_ledger; /* those, and files that were closed without a ledger */
 	uint64_t
 		baseless; /* files without baseTimeNanoseconds beside files with one: not aligned */
+	uint64_t kept;    /* with a window of time: events in it */
 	uint64_t left_out;      /* files that are no traces */
 	char left_out_why[768]; /* the first of them, and why */
 	struct gt_job_origins origins;
@@ -30,9 +38,8 @@ struct gt_merge_result {
 };
 
 /* Writes the closed object form of all @paths (in order of rank) to @out. Files that are no traces
- * are left out and counted; -EBADMSG: all are. @force: also where the
- * clocks of two hosts can be related by nothing but what they show. */
-int gt_merge(char *const *paths, size_t count, bool force, FILE *out,
+ * are left out and counted; -EBADMSG: all are. */
+int gt_merge(char *const *paths, size_t count, const struct gt_merge_request *request, FILE *out,
 	     struct gt_merge_result *ret_result);
 
 #endif

@@ -9,6 +9,7 @@
 #include "readers/chrome/reader.h"
 #include "transform/job/rows.h"
 #include "transform/job/sources.h"
+#include "transform/job/window.h"
 
 #define GT_MERGE_US_SIZE 32 /* bytes of a text of microseconds */
 
@@ -41,22 +42,29 @@ struct gt_merging {
 	uint64_t row_names; /* that were added */
 	struct gt_ledger ledger;
 	bool has_ledger;
+	struct gt_ledger left_out; /* by the window: what was written less, and why */
 
 	/* the trace in hand */
 	const struct gt_merge_source *source;
 	const struct gt_clock_map *clock; /* of its process */
 	int64_t ts_shift;
 	bool moves;   /* its times change, lengths too */
+	bool is_lost; /* it is not aligned: it does not tell what its times count from */
 	bool is_ours; /* gputrace wrote it */
 	struct gt_merge_ids ids[GT_MERGE_ID_COUNT_];
 	struct gt_merge_call *calls; /* by id; NULL: the process has one file */
 	int64_t now;                 /* ns, of the event in hand */
+	struct gt_merge_window window;
+	int64_t window_shift; /* time of the job = time of the merged file + this */
 };
 
 /* copy.c: an event as it stands but for the numbers that must change; the handler of a reading
  * with a struct gt_merging. -EIO. */
 int gt_merge_copy_event(const struct gt_trace_event *record, const struct gt_header *header,
 			void *merging);
+
+/* The same, as if it were at m->now, to @out; where that is not m->out, with no comma. */
+void gt_merge_put_event(struct gt_merging *m, const struct gt_trace_event *record, FILE *out);
 
 /* The time on the clock of the merged file; one that no number holds becomes the nearest that one
  * does. */
@@ -71,6 +79,9 @@ int64_t gt_merge_pid(struct gt_merging *m, int64_t pid);
 
 /* The sum of two ids; beyond what a number holds it wraps around. */
 int64_t gt_merge_id_sum(int64_t a, int64_t b);
+
+/* merge.c: the trace in hand from now on, on its clock. */
+void gt_merge_take_in_hand(struct gt_merging *m, const struct gt_merge_source *source);
 
 /* connect.c: the process in hand has several files, between which flows are drawn. -ENOMEM. */
 int gt_merge_connect_begin(struct gt_merging *m);

@@ -13,6 +13,7 @@
 #include "transform/conversion.h"
 #include "transform/job/rows.h"
 #include "transform/job/sources.h"
+#include "transform/job/window.h"
 
 #define MAX_PARTS  256                /* processes of a file that was merged before */
 #define SMALL_PIDS ((int64_t)1 << 22) /* is added to pids that rows of GPUs may have */
@@ -35,6 +36,10 @@ struct pftrace_merging {
 	GT_VEC(struct pftrace_process) processes;
 	GT_VEC(struct gt_writer_gpu) gpus;     /* in the order of the processes */
 	const struct pftrace_process *process; /* in hand */
+	bool has_window;
+	GT_VEC(struct gt_event) counters; /* the last value of each before the window */
+	bool puts_counters;               /* these are being written */
+	struct gt_ledger left_out;        /* of the process */
 };
 
 /* ---- what processes there are ---- */
@@ -235,12 +240,83 @@ static void change_event(struct gt_conversion *c, struct gt_event *event)
 {
 	const struct pftrace_merging *m = c->data;
 
+	if (m->puts_counters)
+		return;
 	event->start = move(m, event->start);
 	event->end = move(m, event->end);
 	if (event->kind != GT_EVENT_KERNEL)
 		return;
 	event->kernel.queued = move(m, event->kernel.queued);
 	event->kernel.submitted = move(m, event->kernel.submitted);
+}
+
+/* ---- a window of time: as transform/job/window.h has it ---- */
+
+static bool is_same_counter(const struct gt_event *a, const struct gt_event *b)
+{
+	return a->counter.name == b->counter.name && a->counter.series == b->counter.series &&
+	       a->counter.on_gpu == b->counter.on_gpu &&
+	       (!a->counter.on_gpu || a->place.device == b->place.device);
+}
+
+/* @event as it was read, with its time moved: it is moved once only. */
+static void hold_counter(struct pftrace_merging *m, const struct gt_event *event)
+{
+	for (size_t i = 0; i < m->counters.count; i++) {
+		struct gt_event *held = &m->counters.at[i];
+
+		if (!is_same_counter(held, event))
+			continue;
+		gt_merge_leave_out(&m->left_out, GT_LEDGER_COUNTERS_WRITTEN);
+		if (held->start <= event->start)
+			*held = *event;
+		return;
+	}
+	if (!gt_vec_push(&m->counters, *event))
+		gt_merge_leave_out(&m->left_out, GT_LEDGER_COUNTERS_WRITTEN);
+}
+
+static bool takes_event(struct gt_conversion *c, const struct gt_event *event)
+{
+	struct pftrace_merging *m = (struct pftrace_merging *)c->data;
+	uint64_t from = source_of(m)->from > 0 ? (uint64_t)source_of(m)->from : 0;
+	uint64_t to = source_of(m)->to > 0 ? (uint64_t)source_of(m)->to : 0;
+	enum gt_ledger_key key = gt_ledger_key_of(event);
+
+	if (!m->has_window || m->puts_counters || key == GT_LEDGER_COUNT_)
+		return true;
+	if (event->kind == GT_EVENT_COUNTER && event->start < from) {
+		hold_counter(m, event);
+		return false;
+	}
+	if (event->start <= to && (event->end > event->start ? event->end : event->start) >= from) {
+		m->result->kept++;
+		return true;
+	}
+	gt_merge_leave_out(&m->left_out, key);
+	return false;
+}
+
+static int put_counters(struct gt_conversion *c, struct gt_events *events)
+{
+	struct pftrace_merging *m = (struct pftrace_merging *)c->data;
+	int rc = 0;
+
+	m->puts_counters = true;
+	for (size_t i = 0; !rc && i < m->counters.count; i++) {
+		struct gt_event *event = &m->counters.at[i];
+
+		event->start = event->end = (uint64_t)source_of(m)->from;
+		m->result->kept++;
+		rc = events->take_event(event, events->data);
+	}
+	m->puts_counters = false;
+	return rc;
+}
+
+static void change_ledger(struct gt_conversion *c, struct gt_ledger *ledger)
+{
+	gt_merge_settle(ledger, &((const struct pftrace_merging *)c->data)->left_out);
 }
 
 /* All files of the process are there, if the first one is. */
@@ -277,6 +353,8 @@ static int read_files(struct gt_conversion *c, struct gt_events *events)
 			sum.count[key] = gt_ledger_join((enum gt_ledger_key)key, sum.count[key],
 							events->ledger.count[key]);
 	}
+	if (!rc)
+		rc = put_counters(c, events);
 	events->ledger = sum;
 	events->closed = closed;
 	events->has_ledger = has_ledger;
@@ -294,8 +372,14 @@ static int put_process(struct pftrace_merging *m)
 				  .part = process->part,
 				  .takes_part = true,
 				  .change_metadata = change_metadata,
-				  .change_event = change_event};
-	int rc = gt_conversion_run(&c, read_files);
+				  .change_event = change_event,
+				  .takes_event = takes_event,
+				  .change_ledger = change_ledger};
+	int rc;
+
+	m->counters.count = 0;
+	m->left_out = (struct gt_ledger){0};
+	rc = gt_conversion_run(&c, read_files);
 
 	if (rc)
 		fail_reading(m, source_of(m)->path, c.error, rc);
@@ -308,16 +392,19 @@ static int put_process(struct pftrace_merging *m)
 
 /* ---- */
 
-int gt_merge_pftrace(char *const *paths, size_t count, bool force, int fd,
-		     struct gt_merge_result *ret_result)
+int gt_merge_pftrace(char *const *paths, size_t count, const struct gt_merge_request *request,
+		     int fd, struct gt_merge_result *ret_result)
 {
-	struct pftrace_merging m = {.fd = fd, .result = ret_result};
+	struct pftrace_merging m = {
+		.fd = fd, .result = ret_result, .has_window = request->has_time};
 	int rc;
 
 	*ret_result = (struct gt_merge_result){0};
 	rc = gt_merge_sources_read(paths, count, &m.sources, ret_result);
 	if (!rc)
-		rc = gt_merge_sources_clocks(&m.sources, force, &m.clocks, ret_result);
+		rc = gt_merge_sources_clocks(&m.sources, request->force, &m.clocks, ret_result);
+	if (!rc && request->has_time)
+		rc = gt_merge_extents(&m.sources, &m.clocks, request);
 	if (!rc)
 		rc = find_processes(&m);
 	for (size_t i = 0; !rc && i < m.processes.count; i++) {
@@ -326,6 +413,7 @@ int gt_merge_pftrace(char *const *paths, size_t count, bool force, int fd,
 	}
 	gt_vec_free(&m.processes);
 	gt_vec_free(&m.gpus);
+	gt_vec_free(&m.counters);
 	gt_clocks_fini(&m.clocks);
 	gt_merge_rows_fini(&m.rows);
 	gt_merge_sources_fini(&m.sources);

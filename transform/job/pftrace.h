@@ -9,10 +9,10 @@
 
 #include "transform/job/merge.h"
 
-/* Appends all @paths to @fd, which stays open, process by process; @force and @ret_result as in
+/* Appends all @paths to @fd, which stays open, process by process; @request and @ret_result as in
  * gt_merge. Memory is that of the largest process. A JSON is read three times for each of its
  * processes. -EBADMSG: one is no trace of gputrace. */
-int gt_merge_pftrace(char *const *paths, size_t count, bool force, int fd,
-		     struct gt_merge_result *ret_result);
+int gt_merge_pftrace(char *const *paths, size_t count, const struct gt_merge_request *request,
+		     int fd, struct gt_merge_result *ret_result);
 
 #endif

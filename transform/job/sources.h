@@ -16,7 +16,10 @@ struct gt_merge_source {
 	int64_t base;        /* baseTimeNanoseconds; 0 without has_base */
 	int64_t border;      /* of the segment, 0: its first file */
 	int64_t first, last; /* when it began and ended, ns of its clock; 0: not known */
-	size_t process;      /* counted from 0, in the order of the set */
+	/* with a window of time, on the clock of the job: the window; the first and last moment of
+	 * any of its slices, first_slice > last_slice: it has none */
+	int64_t from, to, first_slice, last_slice;
+	size_t process; /* counted from 0, in the order of the set */
 	bool has_base, is_pftrace;
 	bool is_cut;                        /* of a .pftrace: the header tells */
 	char *devices, *metadata, *segment; /* JSON; NULL: it has none */
