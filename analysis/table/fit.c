@@ -14,6 +14,7 @@
 #define LEAST_TEXT  24 /* the same of text, whose ends say enough */
 #define TOO_SHORT   16 /* to be understood: numbers that are kept are left out, too */
 #define LEAST_WIDTH 11 /* of what is shortened */
+#define LEAST_CUT   8  /* of what has lost its middle */
 #define KEPT_FIRST  2  /* columns that are never left out */
 
 size_t gt_table_text_width(const char *text)
@@ -119,31 +120,77 @@ static size_t least_names(const struct gt_column *column, size_t whole)
 	return whole < least ? whole : least;
 }
 
+/* The widest column of text that may be cut; SIZE_MAX: none. */
+static size_t widest_text(const struct gt_table_fit *fit, const struct gt_table *table)
+{
+	size_t widest = SIZE_MAX;
+
+	for (size_t c = 0; c < table->width; c++)
+		if (fit->shows[c] && is_text(table, c) && fit->widths[c] > LEAST_CUT &&
+		    (widest == SIZE_MAX || fit->widths[c] >= fit->widths[widest]))
+			widest = c;
+	return widest;
+}
+
+/* The last resort: all columns of text are cut, the widest first, with their headings; then only
+ * the first and the last column stay. */
+static void squeeze(struct gt_table_fit *fit, const struct gt_table *table, size_t rows,
+		    size_t columns)
+{
+	size_t column;
+
+	while (!fits(fit, table, columns) && (column = widest_text(fit, table)) != SIZE_MAX) {
+		size_t excess = whole_width(fit, table, SIZE_MAX) - columns;
+		size_t width = fit->widths[column], most = width - LEAST_CUT;
+
+		fit->widths[column] = width - (excess < most ? excess : most);
+		gt_short_names_cut(&fit->names, table, rows, fit->widths[column], column);
+	}
+	for (size_t c = gt_table_last_shown(table); !fits(fit, table, columns) && c-- > 1;)
+		fit->shows[c] = false;
+}
+
 static size_t least_of(size_t least, size_t whole)
 {
 	return whole < least ? whole : least;
 }
 
+/* The column that is shortened first: the last one, else the first that is text. */
+static size_t main_text(const struct gt_table *table)
+{
+	size_t last = gt_table_last_shown(table);
+
+	if (is_text(table, last))
+		return last;
+	for (size_t c = 0; c < table->width; c++)
+		if (table->columns[c].brief && is_text(table, c))
+			return c;
+	return last;
+}
+
 static void fit_into(struct gt_table_fit *fit, const struct gt_table *table, size_t rows,
 		     size_t columns)
 {
-	size_t last = gt_table_last_shown(table), whole = fit->widths[last];
+	size_t text = main_text(table), whole = fit->widths[text];
 	size_t kept = table->kept ? table->kept : KEPT_FIRST;
 
-	if (is_text(table, last))
-		fit->widths[last] = table->least ? least_of(table->least, whole)
-						 : least_names(&table->columns[last], whole);
+	if (is_text(table, text))
+		fit->widths[text] = table->least ? least_of(table->least, whole)
+						 : least_names(&table->columns[text], whole);
 	while (!fits(fit, table, columns) && leave_one_out(fit, table, kept))
 		;
-	if (is_text(table, last) && whole > TOO_SHORT)
-		fit->widths[last] = TOO_SHORT;
+	if (is_text(table, text) && whole > TOO_SHORT)
+		fit->widths[text] = TOO_SHORT;
 	while (!fits(fit, table, columns) && leave_one_out(fit, table, KEPT_FIRST))
 		;
-	fit->widths[last] = whole;
-	if (fits(fit, table, columns) || !is_text(table, last))
+	fit->widths[text] = whole;
+	if (fits(fit, table, columns))
 		return;
-	shorten_last(fit, table, rows, columns);
-	give_more_room(fit, table, rows, columns);
+	if (text == gt_table_last_shown(table) && is_text(table, text)) {
+		shorten_last(fit, table, rows, columns);
+		give_more_room(fit, table, rows, columns);
+	}
+	squeeze(fit, table, rows, columns);
 }
 
 void gt_table_fit_make(struct gt_table_fit *ret_fit, const struct gt_table *table, size_t rows,

@@ -376,6 +376,26 @@ void gt_short_names_mangled(struct gt_short_names *ret_names, const struct gt_ta
 	}
 }
 
+void gt_short_names_cut(struct gt_short_names *names, const struct gt_table *table, size_t rows,
+			size_t width, size_t column)
+{
+	char text[LONGEST];
+
+	for (size_t row = 0; row < rows; row++) {
+		size_t i = row * table->width + column;
+		const char *shown = gt_short_names_get(names, i);
+
+		if (i >= names->count)
+			return;
+		gt_frame_fit(shown                     ? shown
+			     : table->cells.at[i].text ? table->cells.at[i].text
+						       : "",
+			     width, text, sizeof(text));
+		free(names->text[i]);
+		names->text[i] = strdup(text);
+	}
+}
+
 void gt_short_names_fini(struct gt_short_names *names)
 {
 	for (size_t i = 0; i < names->count; i++)

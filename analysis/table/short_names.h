@@ -27,6 +27,9 @@ void gt_short_names_make(struct gt_short_names *ret_names, const struct gt_table
 /* The mangled forms that @how has, whole. */
 void gt_short_names_mangled(struct gt_short_names *ret_names, const struct gt_table *table,
 			    size_t rows, const struct gt_print *how);
+/* Cuts the middle out of what a column shows until it has @width characters, at least eight. */
+void gt_short_names_cut(struct gt_short_names *names, const struct gt_table *table, size_t rows,
+			size_t width, size_t column);
 void gt_short_names_fini(struct gt_short_names *names);
 
 /* The name in cell @i, or NULL. */

@@ -14,6 +14,7 @@
 #include "analysis/table/short_names.h"
 #include "readers/show.h"
 #include "readers/wrap.h"
+#include "trace/frame.h"
 
 void gt_table_init(struct gt_table *table, const char *name, const char *title,
 		   const struct gt_column *columns, size_t width)
@@ -374,6 +375,15 @@ static void pad(FILE *out, size_t n)
 	fprintf(out, "%*s", (int)n, "");
 }
 
+/* Of a column that was cut, cut as well. */
+static const char *heading(const struct gt_column *column, size_t width, char *out, size_t size)
+{
+	if (gt_table_text_width(column->brief) <= width)
+		return column->brief;
+	gt_frame_fit(column->brief, width, out, size);
+	return out;
+}
+
 /* Row SIZE_MAX is the header. Without a line break: the header has something before it. */
 static void print_row(const struct gt_table *table, size_t row, const struct gt_table_fit *fit,
 		      FILE *out)
@@ -387,7 +397,7 @@ static void print_row(const struct gt_table *table, size_t row, const struct gt_
 
 		if (!fit->shows[c])
 			continue;
-		text = row == SIZE_MAX ? column->brief
+		text = row == SIZE_MAX ? heading(column, fit->widths[c], cell, sizeof(cell))
 				       : gt_table_cell(table, row * table->width + c, &fit->names,
 						       cell, sizeof(cell));
 		padding = fit->widths[c] - gt_table_text_width(text);
