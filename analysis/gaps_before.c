@@ -8,8 +8,11 @@
 #include <stdio.h>
 #include <string.h>
 
-#define PLACE     2048
-#define KEY_BYTES 12288
+#include "trace/frame.h"
+
+#define PLACE      2048
+#define NAME_WIDTH 60
+#define KEY_BYTES  12288
 
 int gt_gaps_before_init(struct gt_gaps_before *before)
 {
@@ -29,7 +32,7 @@ static bool has_stack(const struct gt_model *model, const struct gt_call *call)
 	return call->stack < model->stacks.count && model->stacks.at[call->stack].count;
 }
 
-/* The line of the user's code, else the function or operator that launched. "": not known. */
+/* The line of the user's code, else the function or operator that launched, else what ran. */
 static void print_launch(const struct gt_gap *gap, char *out, size_t size)
 {
 	static const enum gt_range_kind kinds[] = {GT_RANGE_PYTHON, GT_RANGE_OP};
@@ -38,17 +41,18 @@ static void print_launch(const struct gt_gap *gap, char *out, size_t size)
 	bool is_data;
 
 	*out = 0;
-	if (!call)
-		return;
-	if (has_stack(model, call))
+	if (call && has_stack(model, call))
 		gt_gaps_place(model, call->stack, out, size, &is_data);
-	for (size_t k = 0; !*out && k < sizeof(kinds) / sizeof(kinds[0]); k++) {
+	for (size_t k = 0; call && !*out && k < sizeof(kinds) / sizeof(kinds[0]); k++) {
 		uint32_t range = gt_model_range_at(model, call->thread, kinds[k], call->start);
 
 		if (range != GT_NONE)
 			snprintf(out, size, "%s",
 				 gt_model_name(model, model->ranges.at[range].name));
 	}
+	if (!*out)
+		gt_frame_shorten(gt_model_name(model, model->ops.at[gap->before].name), NAME_WIDTH,
+				 out, size);
 }
 
 int gt_gaps_before_add(struct gt_gaps_before *before, const struct gt_gap *gap, const char *key,

@@ -41,7 +41,7 @@ static const struct gt_column columns[] = CAUSES_COLUMNS();
 static const struct gt_column sampled_columns[] =
 	CAUSES_COLUMNS({"samples", "Samples", "samples", GT_COLUMN_COUNT}, );
 
-#define LEAST_PLACE 56  /* characters of what the table is about */
+#define LEAST_PLACE 44  /* characters of what the table is about */
 #define MOSTLY      0.9 /* of the idle time: the last launch of nearly all */
 
 struct gaps_causes_row {
@@ -283,6 +283,7 @@ static void put_place(struct gt_table *table, const struct gaps_causes_row *row)
 {
 	double share = row->total ? (double)row->weight * 100 / (double)row->total : 0;
 	char where[KEY_BYTES], text[2 * KEY_BYTES];
+	size_t n;
 	const char *mostly = share < MOSTLY * 100 ? "mostly " : "";
 
 	snprintf(where, sizeof(where), "%s", row->text + 1);
@@ -295,9 +296,13 @@ static void put_place(struct gt_table *table, const struct gaps_causes_row *row)
 		gt_table_number(table, share);
 	else
 		gt_table_absent(table, "");
-	snprintf(text, sizeof(text), "%s" GT_FRAME_ASIDE "%s%s", where, mostly,
-		 row->launch.place ? row->launch.place : "");
-	gt_table_text(table, tells_launch(row) ? where : text);
+	gt_frame_shorten_place(where, text, sizeof(text));
+	n = strlen(text);
+	if (!tells_launch(row)) {
+		n += (size_t)snprintf(text + n, sizeof(text) - n, GT_FRAME_ASIDE "%s", mostly);
+		gt_frame_shorten_place(row->launch.place, text + n, sizeof(text) - n);
+	}
+	gt_table_text(table, text);
 }
 
 static void put_row(struct gt_table *table, const struct gaps_causes_row *row,

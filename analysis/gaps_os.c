@@ -25,7 +25,7 @@ const char *gt_gaps_thread(const struct gt_model *model, uint32_t thread, char *
 	if (!*name)
 		snprintf(out, size, "thread %" PRId64, track->tid);
 	else
-		snprintf(out, size, "%s%s", strncmp(name, "thread ", 7) ? "thread " : "", name);
+		snprintf(out, size, "%s%s", strstr(name, "thread ") ? "" : "thread ", name);
 	return out;
 }
 

@@ -13,11 +13,14 @@
 #include "core/elf/libc_path.h"
 #include "trace/code_name/code_name.h"
 
-#define STACK_FRAME 48 /* bytes of a frame in a stack */
-#define FRAME_TEXT  4096
-#define LEAST_WIDTH 8        /* of what has lost its middle */
-#define MORE        " < ..." /* frames that are left out of a stack */
-#define MORE_LEN    (sizeof(MORE) - 1)
+#define STACK_FRAME  48 /* bytes of a frame in a stack */
+#define FRAME_TEXT   4096
+#define LONG_PLACE   160      /* bytes of a name in a place that is not shortened */
+#define LONGEST_CALL 64       /* bytes of the name of a CUDA call */
+#define LEAST_WIDTH  8        /* of what has lost its middle */
+#define LEAST_ASIDE  20       /* of what stands aside */
+#define MORE         " < ..." /* frames that are left out of a stack */
+#define MORE_LEN     (sizeof(MORE) - 1)
 
 /* "file:12" between @p and @end: where the colon stands, or NULL. */
 static const char *line_colon(const char *p, const char *end)
@@ -366,22 +369,80 @@ static size_t drop_folders(const char *text, char *out, size_t size)
 	return n;
 }
 
+/* Takes all @words out of a text. Returns its length. */
+static size_t drop_words(char *text, const char *words)
+{
+	size_t length = strlen(words);
+	char *at = text;
+
+	while ((at = strstr(at, words)))
+		memmove(at, at + length, strlen(at + length) + 1);
+	return strlen(text);
+}
+
+/* Cuts what stands aside to what the rest leaves of @width, or off. Returns the length of all. */
+static size_t shorten_aside(char *text, size_t n, size_t width)
+{
+	char *aside = strstr(text, GT_FRAME_ASIDE);
+	size_t before = aside ? (size_t)(aside - text) : n, mark = sizeof(GT_FRAME_ASIDE) - 1;
+
+	if (before == n)
+		return n;
+	if (width >= before + mark + LEAST_ASIDE)
+		return before + mark +
+		       cut_middle(aside + mark, n - before - mark, width - before - mark);
+	*aside = 0;
+	return before;
+}
+
 void gt_frame_fit(const char *text, size_t width, char *out, size_t size)
 {
 	size_t n = strlen(text);
-	char *aside;
 
 	if (n <= width) {
 		snprintf(out, size, "%s", text);
 		return;
 	}
 	n = drop_folders(text, out, size);
-	aside = n > width ? strstr(out, GT_FRAME_ASIDE) : NULL;
-	if (aside) {
-		*aside = 0;
-		n = (size_t)(aside - out);
-	}
+	if (n > width)
+		n = drop_words(out, "a call in ");
+	if (n > width)
+		n = shorten_aside(out, n, width);
 	cut_middle(out, n, width);
+}
+
+/* Where the first name of a place ends. */
+static size_t first_name(const char *where)
+{
+	static const char *const behind[] = {", after a call in ", ", between calls in ",
+					     ", up to "};
+	size_t end = strlen(where);
+
+	for (size_t i = 0; i < sizeof(behind) / sizeof(behind[0]); i++) {
+		const char *found = strstr(where, behind[i]);
+
+		if (found && (size_t)(found - where) < end)
+			end = (size_t)(found - where);
+	}
+	return end;
+}
+
+void gt_frame_shorten_place(const char *where, char *out, size_t size)
+{
+	const char *from = strstr(where, " from ");
+	size_t start = from && from - where < LONGEST_CALL ? (size_t)(from - where) + 6 : 0;
+	size_t end = first_name(where + start), n;
+	char *name = strndup(where + start, end);
+
+	snprintf(out, size, "%.*s", (int)start, where);
+	if (name && end > LONG_PLACE)
+		gt_frame_shorten(name, LONG_PLACE, out + start, size - start);
+	else
+		snprintf(out + start, size - start, "%.*s", (int)end, where + start);
+	free(name);
+	n = strlen(out);
+	if (where[start + end])
+		gt_frame_fit(where + start + end, 2 * LONG_PLACE, out + n, size - n);
 }
 
 size_t gt_frame_common(const char *a, const char *b)

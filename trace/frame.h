@@ -69,8 +69,12 @@ void gt_frame_shorten_branch(const char *stack, size_t common, size_t width, cha
 			     size_t size);
 
 /* A text with frames in it, for @width characters: what is longer loses the folders of its places,
- * then what stands aside, then its middle. */
+ * words between frames, what stands aside, then its middle. */
 void gt_frame_fit(const char *text, size_t width, char *out, size_t size);
+
+/* A place of idle time, "f (a.cu:1), after a call in g up to a call in h", whose names may have
+ * kilobytes: a longer one than 160 bytes is shortened. */
+void gt_frame_shorten_place(const char *where, char *out, size_t size);
 
 /* How many frames two stacks have in common, from the innermost on. */
 size_t gt_frame_common(const char *a, const char *b);

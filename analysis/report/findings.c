@@ -9,6 +9,7 @@
 
 #include "analysis/findings/findings.h"
 #include "readers/show.h"
+#include "trace/frame.h"
 
 static void print_places(const struct gt_finding *finding, FILE *out)
 {
@@ -17,9 +18,11 @@ static void print_places(const struct gt_finding *finding, FILE *out)
 	fputs("<ul>\n", out);
 	for (size_t i = 0; i < finding->place_count; i++) {
 		const struct gt_finding_place *place = &finding->places[i];
+		char where[2048];
 
+		gt_frame_shorten_place(place->where, where, sizeof(where));
 		fputs("<li>", out);
-		gt_show_xml(place->where, out);
+		gt_show_xml(where, out);
 		fprintf(out, " <span class=\"quiet\">(%" PRIu64 " x, ", place->count);
 		gt_page_time((double)place->ns, out);
 		fputs(")</span></li>\n", out);

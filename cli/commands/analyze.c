@@ -12,8 +12,8 @@
 #include "readers/wrap.h"
 #include "trace/frame.h"
 
-#define PROSE 100 /* columns of advice at most */
-#define PLACE 160 /* bytes of the name of a place */
+#define PROSE 100  /* columns of advice at most */
+#define PLACE 2048 /* bytes of a place */
 
 static const struct gt_cmdline_option options[] = {
 	GT_CMDLINE_FRAME_OPTIONS("user|innermost", GT_CMDLINE_USER_FRAME),
@@ -27,46 +27,14 @@ static const struct gt_cmdline_option options[] = {
 	{NULL, NULL, NULL, NULL},
 };
 
-/* Where the first name of a place ends: "f (a.cu:1), after a call in g up to a call in h". */
-static size_t first_name(const char *where)
-{
-	static const char *const behind[] = {", after a call in ", ", between calls in ",
-					     ", up to "};
-	size_t end = strlen(where);
-
-	for (size_t i = 0; i < sizeof(behind) / sizeof(behind[0]); i++) {
-		const char *found = strstr(where, behind[i]);
-
-		if (found && (size_t)(found - where) < end)
-			end = (size_t)(found - where);
-	}
-	return end;
-}
-
-/* Names of C++ have kilobytes. */
-static void shorten_place(const char *where, char *out, size_t size)
-{
-	size_t end = first_name(where), n;
-	char *name = strndup(where, end);
-
-	if (name && end > PLACE)
-		gt_frame_shorten(name, PLACE, out, size);
-	else
-		snprintf(out, size, "%.*s", (int)end, where);
-	free(name);
-	n = strlen(out);
-	if (where[end])
-		gt_frame_fit(where + end, 2 * PLACE, out + n, size - n);
-}
-
 static void print_places(const struct gt_finding *finding, size_t columns)
 {
-	char time[32], where[PLACE * 8];
+	char time[32], where[PLACE];
 
 	for (size_t i = 0; i < finding->place_count; i++) {
 		const struct gt_finding_place *place = &finding->places[i];
 
-		shorten_place(place->where, where, sizeof(where));
+		gt_frame_shorten_place(place->where, where, sizeof(where));
 		gt_wrap_line(stdout, columns, 11, "   %s %s (%" PRIu64 " x, %s)",
 			     i ? "     " : "where", where, place->count,
 			     gt_table_time((double)place->ns, time, sizeof(time)));

@@ -520,7 +520,11 @@ Test(frame, fit)
 
 	check_fit(text, 50, text);
 	check_fit(text, 49, "step (b.cu:10), up to a call in load (d.py:2)");
+	check_fit(text, 35, "step (b.cu:10), up to load (d.py:2)");
 	check_fit(text, 20, "step (...ad (d.py:2)");
+	check_fit("load" GT_FRAME_ASIDE "mostly step_of_the_program (a.cu:3)", 38,
+		  "load" GT_FRAME_ASIDE "mostly...am (a.cu:3)");
+	check_fit("load" GT_FRAME_ASIDE "mostly step_of_the_program (a.cu:3)", 37, "load");
 	check_fit("f (a/b -> c)", 8, "f ... c)");
 	check_fit("", 8, "");
 }
