@@ -242,38 +242,8 @@ static size_t cut_middle(char *text, size_t n, size_t width)
 	return head + 3 + n - tail;
 }
 
-/* Bytes of frame number @from when it is shortened, 0: there is none. */
-static size_t length_of(const char *stack, size_t from, size_t frame_width)
-{
-	char frame[FRAME_TEXT], text[FRAME_TEXT];
-	const char *gap;
-
-	for (size_t i = 0; i < from; i++) {
-		gap = next_frame(stack);
-		if (!gap)
-			return 0;
-		stack = gap + 3;
-	}
-	take_frame(stack, next_frame(stack), frame);
-	return shorten_one(frame, frame_width, text, sizeof(text));
-}
-
-/* Characters for the innermost frame: where another one of @length must be shown, each has half, or
- * what the other leaves. */
-static size_t room_of_first(size_t width, size_t length)
-{
-	size_t others = length ? 2 * MORE_LEN + 3 : MORE_LEN, room;
-
-	if (width <= others + LEAST_WIDTH)
-		return LEAST_WIDTH;
-	room = width - others;
-	if (!length)
-		return room;
-	return length < room / 2 ? room - length : (room + 1) / 2;
-}
-
 /* Of a stack the innermost frame, "..." for the others before frame @from, that one when frames are
- * left out before it (cut where there is no room), and of the rest what there is room for. */
+ * left out before it, and of the rest what there is room for. */
 static void shorten_stack(const char *name, size_t from, size_t width, size_t frame_width,
 			  char *out, size_t size)
 {
@@ -283,8 +253,7 @@ static void shorten_stack(const char *name, size_t from, size_t width, size_t fr
 
 	take_frame(name, gap, frame);
 	n = shorten_one(frame, frame_width, out, size);
-	n = cut_middle(out, n,
-		       room_of_first(width, from > 1 ? length_of(name, from, frame_width) : 0));
+	n = cut_middle(out, n, width > MORE_LEN + LEAST_WIDTH ? width - MORE_LEN : LEAST_WIDTH);
 	for (size_t i = 1; gap; i++) {
 		bool parts = i == from && from > 1;
 
@@ -297,10 +266,6 @@ static void shorten_stack(const char *name, size_t from, size_t width, size_t fr
 		if (n + len + 2 * MORE_LEN >= size ||
 		    (!parts && n + len + (gap ? MORE_LEN : 0) > width))
 			break;
-		if (parts && width > n + 2 * MORE_LEN + 3 + LEAST_WIDTH)
-			cut_middle(text, len - 3, width - n - 2 * MORE_LEN - 3);
-		else if (parts)
-			cut_middle(text, len - 3, LEAST_WIDTH);
 		n += (size_t)snprintf(out + n, size - n, "%s < %s", parts ? MORE : "", text);
 		if (!gap)
 			return;

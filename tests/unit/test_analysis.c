@@ -547,7 +547,7 @@ Test(frame, short_stacks_show_where_they_part)
 	cr_assert_eq(gt_frame_common(stack, stack), 4);
 	cr_assert_eq(gt_frame_common(stack, "e (a+0x1) < g(int) (a+0x2)"), 0);
 	check_branch(stack, 2, 40, "f (a+0x1) < ... < h (a+0x3) < ...");
-	check_branch(stack, 2, 20, "f ...x1) < ... < h ...x3) < ...");
+	check_branch(stack, 2, 20, "f (a+0x1) < ... < h (a+0x3) < ...");
 	check_branch(stack, 3, 40, "f (a+0x1) < ... < main (a+0x4)");
 	check_branch(stack, 1, 40, "f (a+0x1) < g (a+0x2) < h (a+0x3) < ...");
 	check_branch(stack, 2, 0, "f (a+0x1) < g (a+0x2) < h (a+0x3) < main (a+0x4)");
