@@ -52,7 +52,8 @@ void gt_code_name_free(struct gt_code_name *name)
 struct name_text {
 	char *out; /* NULL: only counted */
 	size_t size, length;
-	size_t dots; /* where the last "..." for an argument ended, 0: none */
+	size_t dots;   /* where the last "..." for an argument ended, 0: none */
+	bool is_comma; /* ", " was written last */
 };
 
 static void put(struct name_text *text, const char *p, size_t length)
@@ -63,12 +64,14 @@ static void put(struct name_text *text, const char *p, size_t length)
 		memcpy(text->out + text->length, p, length < room ? length : room);
 	}
 	text->length += length;
+	if (length)
+		text->is_comma = length == 2 && !memcmp(p, ", ", 2);
 }
 
 /* "...", or nothing where one stands before the comma already. */
 static void put_dots(struct name_text *text, const struct gt_name_part *part)
 {
-	if (is_argument(part) && text->dots && text->length == text->dots + sizeof(", ") - 1)
+	if (is_argument(part) && text->is_comma && text->length == text->dots + 2)
 		text->length = text->dots;
 	else
 		put(text, MORE, sizeof(MORE) - 1);

@@ -360,6 +360,7 @@ static const char *find_wrapper(struct gt_code_name *name, const char *p, const 
 		return NULL;
 	find_list(name, mark + 1, without_comma(mark + 1, start));
 	end_part(name, first);
+	name->part[first].kind = GT_PART_NAME; /* until there is a second half */
 	inside = begin_part(name, GT_PART_FUNCTOR, start, stop);
 	if (inside == UINT32_MAX)
 		return NULL;
@@ -368,6 +369,7 @@ static const char *find_wrapper(struct gt_code_name *name, const char *p, const 
 	last = begin_part(name, GT_PART_WRAPPER, stop, close);
 	if (last == UINT32_MAX)
 		return NULL;
+	name->part[first].kind = GT_PART_WRAPPER;
 	for (rest = stop; rest < close - 1 && strchr(", ", *rest);)
 		rest++;
 	find_list(name, rest, close - 1);
