@@ -410,6 +410,17 @@ void gt_frame_shorten_place(const char *where, char *out, size_t size)
 		gt_frame_fit(where + start + end, 2 * LONG_PLACE, out + n, size - n);
 }
 
+void gt_frame_essence(const char *name, char *out, size_t size)
+{
+	struct gt_code_name *parts = gt_code_name_new(name, strlen(name));
+
+	if (parts)
+		gt_code_name_essence(parts, out, size);
+	else
+		snprintf(out, size, "%s", name);
+	gt_code_name_free(parts);
+}
+
 size_t gt_frame_common(const char *a, const char *b)
 {
 	size_t common = 0;

@@ -76,6 +76,10 @@ void gt_frame_fit(const char *text, size_t width, char *out, size_t size);
  * kilobytes: a longer one than 160 bytes is shortened. */
 void gt_frame_shorten_place(const char *where, char *out, size_t size);
 
+/* What a kernel or function does: its name without parameters, and of its template arguments only
+ * functors. */
+void gt_frame_essence(const char *name, char *out, size_t size);
+
 /* How many frames two stacks have in common, from the innermost on. */
 size_t gt_frame_common(const char *a, const char *b);
 

@@ -11,6 +11,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "trace/frame.h"
+
 #define MAX_ROUNDS 16 /* over rows that are matched by their neighbours */
 
 /* A row of one side only, and what it is compared by in this round. */
@@ -27,27 +29,11 @@ static const char *name_of(const struct gt_diff_rows *rows, uint32_t row)
 	return gt_group_name(&rows->groups, &rows->groups.list.at[row]);
 }
 
-/* Without "void", template arguments and parameters. */
+/* Without parameters and template arguments but functors: those of one kernel<functor> do the same,
+ * those of kernel<other> do not. */
 static void base_name(const struct gt_diff_rows *rows, uint32_t row, char *out, size_t size)
 {
-	const char *text = name_of(rows, row);
-	size_t n = 0;
-	int depth = 0;
-
-	if (!strncmp(text, "void ", 5))
-		text += 5;
-	for (; *text && n + 1 < size; text++) {
-		bool opens = *text == '<' || *text == '(', closes = *text == '>' || *text == ')';
-
-		if (*text == '(' && !depth && strncmp(text, "(anonymous", 10) != 0)
-			break;
-		depth += opens;
-		if (!depth)
-			out[n++] = *text;
-		if (closes && depth)
-			depth--;
-	}
-	out[n] = 0;
+	gt_frame_essence(name_of(rows, row), out, size);
 }
 
 /* The same with each number as '#': sm80 and sm90, fused_add_0 and fused_add_1. */

@@ -118,6 +118,13 @@ def renamed_kernels():
         row = rows(a, b)[new]
         assert row["Verdict"] == "slower" and row["Matched With"] == f"{old} ({how})", row
         assert "Matched: " in cases.run("diff", a, b)[0]
+    # other types and numbers, but the same functor; another functor is another kernel
+    add, mul = ("void vec<%d, ns::%s<%s>, Array<char*, 3> >(int)" % words for words in ((4, "Add", "float"), (8, "Mul", "float")))
+    half = "void vec<8, ns::Add<c10::Half>, Array<char*, 3> >(int)"
+    table = rows(made(seed=1, names=names(k3=add, k9="matmul")), made(seed=2, names=names(k3="relu", k9=mul, k12=half)))
+    assert table[half]["Matched With"] == f"{add} (same base name)", table[half]
+    table = rows(made(seed=1, names=names(k3=add, k9="matmul")), made(seed=2, names=names(k3="relu", k9=mul)))
+    assert table[mul]["Matched With"] == "matmul (same place on the stream)", table[mul]
     # what has no match is compared as a whole
     a = made(seed=1, names=names(k7="gemm"))
     out = gate(

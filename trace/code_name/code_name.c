@@ -305,6 +305,24 @@ size_t gt_code_name_write(struct gt_code_name *name, size_t width, char *out, si
 	return close_up(out, length);
 }
 
+static bool is_essential(enum gt_part_kind kind)
+{
+	return kind >= GT_PART_MINOR_WORD || kind == GT_PART_SCOPE;
+}
+
+size_t gt_code_name_essence(struct gt_code_name *name, char *out, size_t size)
+{
+	struct name_text text = {.out = out, .size = size - 1};
+	size_t length;
+
+	for (uint32_t i = 0; i < name->count; i++)
+		name->part[i].is_gone = !is_essential(name->part[i].kind);
+	put_part(name, 0, &text);
+	length = text.length < size ? text.length : size - 1;
+	out[length] = 0;
+	return close_up(out, length);
+}
+
 /* ---- telling apart ---- */
 
 #define NO_PART UINT32_MAX

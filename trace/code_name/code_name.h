@@ -23,6 +23,11 @@ void gt_code_name_free(struct gt_code_name *name);
  * @size bytes, terminated. */
 size_t gt_code_name_write(struct gt_code_name *name, size_t width, char *out, size_t size);
 
+/* Writes what is done: the name without parameters, and of its template arguments only functors:
+ * what kernels that differ in types, numbers and how data is reached have in common. Returns the
+ * length. */
+size_t gt_code_name_essence(struct gt_code_name *name, char *out, size_t size);
+
 /* Whether @text (@length bytes) is a form that gt_code_name_write may give the name, with whatever
  * parts kept or gone. */
 bool gt_code_name_fits(const struct gt_code_name *name, const char *text, size_t length);
