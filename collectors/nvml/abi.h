@@ -84,6 +84,29 @@ struct gt_nvml_event {
 	unsigned int gpu_instance, compute_instance;
 };
 
+/* nvmlGpmSample_t; versions of the structs of GPM */
+typedef void *gt_nvml_gpm_sample;
+#define GT_NVML_GPM_VERSION 1u
+
+/* nvmlGpmSupport_t */
+struct gt_nvml_gpm_support {
+	unsigned int version, is_supported;
+};
+
+/* nvmlGpmMetric_t */
+struct gt_nvml_gpm_value {
+	unsigned int id, result;
+	double value;
+	char *short_name, *long_name, *unit;
+};
+
+/* nvmlGpmMetricsGet_t, with room for more metrics than NVML has (477 in 2026) */
+struct gt_nvml_gpm_request {
+	unsigned int version, count;
+	gt_nvml_gpm_sample before, after;
+	struct gt_nvml_gpm_value metrics[1024];
+};
+
 /* nvmlEventTypeXidCriticalError */
 #define GT_NVML_EVENT_XID 8ull
 

@@ -147,6 +147,35 @@ static enum gt_nvml_result ask_busy_memory(const struct gt_nvml_library *nvml,
 	return gpu->has_utilization;
 }
 
+/* ---- what the parts of the GPU did ---- */
+
+static enum gt_nvml_result ask_active_sm(const struct gt_nvml_library *nvml,
+					 struct gt_nvml_gpu *gpu, uint64_t now, uint64_t *ret_value)
+{
+	return gt_nvml_gpm_ask(nvml, &gpu->gpm, gpu->handle, GT_NVML_GPM_SM, now, ret_value);
+}
+
+static enum gt_nvml_result ask_active_warps(const struct gt_nvml_library *nvml,
+					    struct gt_nvml_gpu *gpu, uint64_t now,
+					    uint64_t *ret_value)
+{
+	return gt_nvml_gpm_ask(nvml, &gpu->gpm, gpu->handle, GT_NVML_GPM_OCCUPANCY, now, ret_value);
+}
+
+static enum gt_nvml_result ask_active_tensor(const struct gt_nvml_library *nvml,
+					     struct gt_nvml_gpu *gpu, uint64_t now,
+					     uint64_t *ret_value)
+{
+	return gt_nvml_gpm_ask(nvml, &gpu->gpm, gpu->handle, GT_NVML_GPM_TENSOR, now, ret_value);
+}
+
+static enum gt_nvml_result ask_active_dram(const struct gt_nvml_library *nvml,
+					   struct gt_nvml_gpu *gpu, uint64_t now,
+					   uint64_t *ret_value)
+{
+	return gt_nvml_gpm_ask(nvml, &gpu->gpm, gpu->handle, GT_NVML_GPM_DRAM, now, ret_value);
+}
+
 /* ---- what keeps the clocks down ---- */
 
 static enum gt_nvml_result ask_throttled_power(const struct gt_nvml_library *nvml,
@@ -305,6 +334,10 @@ static ask_fn *const askers[GT_HEALTH_READINGS_] = {
 	[GT_HEALTH_TEMPERATURE] = ask_temperature,
 	[GT_HEALTH_BUSY] = ask_busy,
 	[GT_HEALTH_BUSY_MEMORY] = ask_busy_memory,
+	[GT_HEALTH_ACTIVE_SM] = ask_active_sm,
+	[GT_HEALTH_ACTIVE_WARPS] = ask_active_warps,
+	[GT_HEALTH_ACTIVE_TENSOR] = ask_active_tensor,
+	[GT_HEALTH_ACTIVE_DRAM] = ask_active_dram,
 	[GT_HEALTH_THROTTLED_POWER] = ask_throttled_power,
 	[GT_HEALTH_THROTTLED_THERMAL] = ask_throttled_thermal,
 	[GT_HEALTH_THROTTLED_BRAKE] = ask_throttled_brake,

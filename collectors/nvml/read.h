@@ -9,6 +9,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "collectors/nvml/gpm.h"
 #include "collectors/nvml/library.h"
 #include "collectors/nvml/nvml.h"
 
@@ -23,6 +24,7 @@ struct gt_nvml_gpu {
 	/* sums of NVLink at the last reading, KiB and CLOCK_MONOTONIC ns; sent, received */
 	uint64_t links[2], links_at[2];
 	uint64_t pcie_at[2]; /* last asked, likewise */
+	struct gt_nvml_gpm gpm;
 };
 
 /* Asks @gpu, in NVML's units. False: it has no such sensor, it is not due yet, or *ret_result says

@@ -87,6 +87,8 @@ class Health(unittest.TestCase):
         self.assertEqual(set(shown["temperature", "C"]), {41})
         self.assertEqual(set(shown["utilization", "GPU %"]), {90})
         self.assertEqual(set(shown["utilization", "memory %"]), {35})
+        for series, value in {"SM %": 80.25, "occupancy %": 50.25, "tensor %": 40.25, "DRAM %": 30.25}.items():
+            self.assertEqual({float(shown_) for shown_ in shown["activity", series]}, {value})
         self.assertEqual(set(shown["throttled", "power limit"]), {0, 1})
         for reason in ("temperature", "power brake", "hardware", "sync boost"):
             self.assertEqual(set(shown["throttled", reason]), {0}, reason)
@@ -131,11 +133,12 @@ class Health(unittest.TestCase):
         self.assertEqual(again, tables)
 
     def test_missing_sensors(self):
-        """A GPU without an energy counter, NVLink and power of now: the rest is there."""
-        path = self.run_program("--nvml=20", fault="no_energy,no_nvlink,no_instant")
+        """A GPU without an energy counter, NVLink, power of now and GPM: the rest is there."""
+        path = self.run_program("--nvml=20", fault="no_energy,no_nvlink,no_instant,no_gpm")
         trace, found = self.values(path)
         self.assertNotIn((0, "energy", "J"), found)
         self.assertNotIn((0, "NVLink", "sent MB/s"), found)
+        self.assertNotIn((0, "activity", "SM %"), found)
         self.assertEqual({value for _, value in found[0, "power", "W"]}, {300})
         self.assertEqual(trace.ledger["nvml_values_failed"], 0)
         rows = json.loads(tool("stats", "--energy", "--format=json", path))["gpu_energy_sum"]

@@ -28,6 +28,10 @@ enum sensor {
 	UNCORRECTED,
 	SENT,
 	RECEIVED,
+	ACTIVE_SM, /* percent, these four */
+	ACTIVE_WARPS,
+	ACTIVE_TENSOR,
+	ACTIVE_DRAM,
 	LINK, /* KiB per second, sent; half of it is received */
 	SENSORS
 };
@@ -47,6 +51,10 @@ static const struct {
 	[UNCORRECTED] = {"uncorrected", 0},
 	[SENT] = {"sent", 2000},
 	[RECEIVED] = {"received", 3000},
+	[ACTIVE_SM] = {"active_sm", 80},
+	[ACTIVE_WARPS] = {"active_warps", 50},
+	[ACTIVE_TENSOR] = {"active_tensor", 40},
+	[ACTIVE_DRAM] = {"active_dram", 30},
 	[LINK] = {"link", 1000000},
 };
 
@@ -73,6 +81,20 @@ struct nvml_event {
 	unsigned int gpu_instance, compute_instance;
 };
 
+struct nvml_support {
+	unsigned int version, supported;
+};
+
+struct nvml_metrics {
+	unsigned int version, count;
+	uint64_t *before, *after;
+	struct {
+		unsigned int id, result;
+		double value;
+		char *names[3];
+	} metrics[];
+};
+
 NVML enum nvml_result nvmlDeviceGetPowerUsage(nvml_device device, unsigned int *milliwatts);
 NVML enum nvml_result nvmlDeviceGetTotalEnergyConsumption(nvml_device device,
 							  unsigned long long *millijoules);
@@ -90,6 +112,10 @@ NVML enum nvml_result nvmlDeviceGetTotalEccErrors(nvml_device device, unsigned i
 						  unsigned int since, unsigned long long *errors);
 NVML enum nvml_result nvmlDeviceGetFieldValues(nvml_device device, int count,
 					       struct nvml_field *fields);
+NVML enum nvml_result nvmlGpmQueryDeviceSupport(nvml_device device, struct nvml_support *support);
+NVML enum nvml_result nvmlGpmSampleAlloc(uint64_t **sample);
+NVML enum nvml_result nvmlGpmSampleGet(nvml_device device, uint64_t *sample);
+NVML enum nvml_result nvmlGpmMetricsGet(struct nvml_metrics *metrics);
 NVML enum nvml_result nvmlEventSetCreate(void **events);
 NVML enum nvml_result nvmlDeviceRegisterEvents(nvml_device device, unsigned long long types,
 					       void *events);
@@ -305,6 +331,52 @@ enum nvml_result nvmlDeviceGetFieldValues(nvml_device device, int count, struct 
 	for (int i = 0; !result && i < count; i++)
 		fields[i].result = fill_field(device, &fields[i]);
 	return result;
+}
+
+/* ---- GPM: a sample is its time ---- */
+
+enum nvml_result nvmlGpmQueryDeviceSupport(nvml_device device, struct nvml_support *support)
+{
+	unsigned int ordinal = 0;
+	enum nvml_result result = enter(device, &ordinal);
+	unsigned long number;
+
+	if (support->version != 1)
+		return NVML_INVALID_ARGUMENT;
+	support->supported = !sim_nvml_fault("no_gpm", &number);
+	return result;
+}
+
+enum nvml_result nvmlGpmSampleAlloc(uint64_t **sample)
+{
+	*sample = calloc(1, sizeof(**sample));
+	return *sample ? NVML_SUCCESS : NVML_INSUFFICIENT_SIZE;
+}
+
+enum nvml_result nvmlGpmSampleGet(nvml_device device, uint64_t *sample)
+{
+	unsigned int ordinal = 0;
+
+	*sample = sim_nvml_time();
+	return enter(device, &ordinal);
+}
+
+enum nvml_result nvmlGpmMetricsGet(struct nvml_metrics *metrics)
+{
+	static const enum sensor by_id[] = {
+		[2] = ACTIVE_SM, [3] = ACTIVE_WARPS, [5] = ACTIVE_TENSOR, [10] = ACTIVE_DRAM};
+
+	if (metrics->version != 1 || *metrics->before >= *metrics->after)
+		return NVML_INVALID_ARGUMENT;
+	for (unsigned int i = 0; i < metrics->count; i++) {
+		unsigned int id = metrics->metrics[i].id;
+		bool known = id < sizeof(by_id) / sizeof(by_id[0]) && by_id[id];
+
+		metrics->metrics[i].result = known ? NVML_SUCCESS : NVML_NOT_SUPPORTED;
+		metrics->metrics[i].value =
+			known ? (double)value_at(by_id[id], *metrics->after) + 0.25 : 0;
+	}
+	return NVML_SUCCESS;
 }
 
 /* ---- events ---- */
