@@ -184,6 +184,20 @@ static void fill_metadata(struct gt_gpu *gpu)
 	gpu->join->leaves_out_graphs = !strcmp(status->graphs, "off");
 }
 
+/* Options that record nothing without CUPTI. */
+static void say_missing(const struct gt_gpu *gpu)
+{
+	static const struct {
+		enum gt_option_id id;
+		const char *name;
+	} options[] = {{GT_CONFIG_MEMORY, "memory"}, {GT_CONFIG_UNIFIED_MEMORY, "unified-memory"}};
+
+	for (size_t i = 0; i < sizeof(options) / sizeof(options[0]); i++)
+		if (gt_config_bool(gpu->config, options[i].id))
+			gt_log_say("--%s records nothing without CUPTI: %s", options[i].name,
+				   gpu->status.why);
+}
+
 /* CUPTI, or the reason why not in the metadata and, once, on stderr. */
 static int start(void *part)
 {
@@ -211,7 +225,9 @@ static int start(void *part)
 		return gpu->started; /* no hook is in the way of a program that runs already */
 	if (!gpu->has_cupti && wanted)
 		gt_log_say("GPU work is not recorded, only CUDA calls and stacks: %s", status->why);
-	else if (gpu->has_cupti && *status->refused)
+	if (!gpu->has_cupti)
+		say_missing(gpu);
+	else if (*status->refused)
 		gt_log_say("CUPTI refused %s: these are missing in the trace", status->refused);
 	return 0;
 }

@@ -129,6 +129,11 @@ class Unified(unittest.TestCase):
         self.assertEqual(len([event for event in trace.events if event.get("cat") == "kernel"]), 9)
         self.assertTrue([event for event in trace.events if event["name"] == "unified memory is not recorded"])
 
+    def test_hooks(self):
+        """Without CUPTI one line says that there is nothing of it."""
+        _, _, truth, said = self.run_program(GPUTRACE_MODE="hooks")
+        self.assertEqual((truth, said), ([], "gputrace: --unified-memory records nothing without CUPTI: --mode=hooks\n"))
+
 
 if __name__ == "__main__":
     unittest.main()
