@@ -1,21 +1,20 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """The tracer's own figure of what it costs (metadata.cost) against the processor time of the same program with
-and without it: interleaved runs, medians.
+and without it: interleaved runs, and of each kind the run that used least, since other programs only add.
 
     tests/bench/overhead.py BUILD [RUNS]
 
 The program does a fixed amount of work (overhead_loop.c). Without CUPTI the difference is the tracer alone; with
 it, CUPTI's own cost is in the difference and not in the figure, so the base is a run with CUPTI alone (bench/floor.c). The
-threads of the simulated CUPTI use more processor time than the tracer, and differently each time: row "threads" compares only
-the program's launching threads, and takes the tracer's own threads by the kernel's clock; row "null" is a second run of the base
-in place of the traced one: what the machine makes of no difference."""
+threads of the simulated CUPTI use more processor time than the tracer, and differently each time: so there only the program's
+launching threads are compared, and the tracer's threads taken by the kernel's clock. "base twice" is a second run of the base in
+place of the traced one: what the machine makes of no difference."""
 
 import glob
 import json
 import os
 import resource
-import statistics
 import subprocess
 import sys
 import tempfile
@@ -64,32 +63,31 @@ def figure(ledger):
     return 100 * tracer / max(ledger["cost_process_ns"] - tracer, ledger["cost_elapsed_ns"])
 
 
-def row(name, mode, bases, outside, inside):
-    quarters = statistics.quantiles(outside, n=4)
-    told, found = statistics.median(inside), statistics.median(outside)
-    print(f"| {name} | {mode} | {statistics.median(bases):.2f} | {found:.2f} | {quarters[0]:.2f} to {quarters[2]:.2f} "
-          f"| {told:.2f} | {told - found:+.2f} |", flush=True)
+def least(runs):
+    return min(runs, key=lambda run: run[0])
+
+
+def compare(name, words, mode, base, option):
+    plain, again, traced = [], [], []
+    for _ in range(RUNS):
+        for runs, how in ((plain, base), (traced, True), (again, base)):
+            process, threads, elapsed, ledger = run(words, how, *([option] if how is True else []))
+            own = ledger["cost_own_ns"] / 1e9 if ledger else 0
+            runs.append((threads + own if base else process, max(process, elapsed), ledger))
+    without = least(plain + again)
+    found, told = 100 * (least(traced)[0] - without[0]) / without[1], figure(least(traced)[2])
+    null = 100 * (least(again)[0] - least(plain)[0]) / without[1]
+    launches = words[0] * words[1]
+    print(f"| {mode} | {name} | {1e9 * without[0] / launches:.0f} | {found:.2f} | {told:.2f} | {told - found:+.2f} "
+          f"| {null:+.2f} |", flush=True)
 
 
 def main():
-    print("| program | mode | base, s | outside, % | spread | the tracer's figure, % | difference |")
+    print("| mode | program | a launch without, ns | outside, % | the tracer's figure, % | difference | base twice |")
     print("| --- | --- | --- | --- | --- | --- | --- |")
-    for name, *words in WORKLOADS:
-        for mode, base, option in (("hooks", False, "GPUTRACE_MODE=hooks"), ("cupti", "floor", "GPUTRACE_MODE=auto")):
-            outside, inside, bases, of_threads, null = [], [], [], [], []
-            for _ in range(RUNS):
-                cpu, threads, elapsed, _ = run(words, base)
-                again = run(words, base)
-                traced, traced_threads, _, ledger = run(words, True, option)
-                whole = max(cpu, elapsed)
-                outside.append(100 * (traced - cpu) / whole)
-                of_threads.append(100 * (traced_threads - threads + ledger["cost_own_ns"] / 1e9) / whole)
-                null.append(100 * (again[0] - cpu) / whole)
-                inside.append(figure(ledger))
-                bases.append(cpu)
-            row(name, mode, bases, outside, inside)
-            row(name, mode + ", threads", bases, of_threads, inside)
-            row(name, mode + ", null", bases, null, [0])
+    for mode, base, option in (("hooks", False, "GPUTRACE_MODE=hooks"), ("CUPTI", "floor", "GPUTRACE_MODE=auto")):
+        for name, *words in WORKLOADS:
+            compare(name, words, mode, base, option)
 
 
 if __name__ == "__main__":
