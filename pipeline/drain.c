@@ -500,6 +500,7 @@ static void *run(void *argument)
 {
 	gt_background_enter("gputrace-w");
 	drain_until_stopped(argument);
+	gt_turn_clock_ends(argument);
 	gt_trigger_disarm();
 	gt_flusher_stop();
 	gt_background_leave();

@@ -50,6 +50,7 @@ struct gt_pipeline {
 	struct gt_config config;
 	struct gt_budget budget;
 	struct gt_clock clock;
+	struct gt_fast_clock_pilot fast_clock;
 	struct gt_metadata metadata;
 	struct gt_ledger ledger;
 	struct gt_stores stores;

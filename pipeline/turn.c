@@ -19,7 +19,8 @@
 
 #define MS_NS           1000000ull
 #define CLOCK_EVERY_NS  (1000 * MS_NS)
-#define CLOCK_SECOND_NS (20 * MS_NS) /* two samples tell the rate of the processor's counter */
+#define CLOCK_SECOND_NS (20 * MS_NS)  /* two samples tell the rate of the processor's counter */
+#define CLOCK_THIRD_NS  (200 * MS_NS) /* and these well enough to be read by it */
 
 /* The flush period with --hw-trace=on, unless one is given. */
 #define HW_TRACE_MS     200u
@@ -66,6 +67,26 @@ void gt_turn_all(struct gt_pipeline *p)
 	take(p, gt_collectors_waiting(&p->collectors));
 }
 
+static uint64_t clock_pause(const struct gt_clock *clock)
+{
+	return clock->count == 1   ? CLOCK_SECOND_NS
+	       : clock->count == 2 ? CLOCK_THIRD_NS
+				   : CLOCK_EVERY_NS;
+}
+
+static void steer(struct gt_pipeline *p)
+{
+	struct gt_fast_clock_sample sample = gt_fast_clock_sample();
+	bool changed = gt_fast_clock_steer(&p->fast_clock, &sample, gt_arch_ticks());
+
+	gt_fast_clock_describe(&p->fast_clock, p->metadata.clock, sizeof(p->metadata.clock));
+	p->metadata.generation += changed;
+	if (changed && p->fast_clock.state == GT_FAST_CLOCK_LEFT)
+		gt_outlet_note(&p->outlet, &(struct gt_note_event){.name = "clock",
+								   .what = p->metadata.clock,
+								   .cause = "clock"});
+}
+
 void gt_turn_clock(struct gt_pipeline *p, uint64_t now)
 {
 	struct gt_clock *clock = &p->clock;
@@ -74,7 +95,8 @@ void gt_turn_clock(struct gt_pipeline *p, uint64_t now)
 	if (now < p->next_clock)
 		return;
 	gt_dump_signal_watch();
-	p->next_clock = now + (clock->count == 1 ? CLOCK_SECOND_NS : CLOCK_EVERY_NS);
+	p->next_clock = now + clock_pause(clock);
+	steer(p);
 	gt_clock_sample(clock, &step);
 	gt_spooling_clock(&p->spooling);
 	p->metadata.clock_last = clock->samples[clock->count - 1];
@@ -85,6 +107,11 @@ void gt_turn_clock(struct gt_pipeline *p, uint64_t now)
 						   .cause = "clock step",
 						   .of_what = "ns",
 						   .count = (uint64_t)(step < 0 ? -step : step)});
+}
+
+void gt_turn_clock_ends(struct gt_pipeline *p)
+{
+	gt_fast_clock_stop(&p->fast_clock);
 }
 
 /* What the trace says about a filter. */

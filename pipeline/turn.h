@@ -25,6 +25,9 @@ void gt_turn_seccomp(struct gt_pipeline *pipeline, bool started);
 /* Compares both clocks when that is due. @now: CLOCK_MONOTONIC ns, as below. */
 void gt_turn_clock(struct gt_pipeline *pipeline, uint64_t now);
 
+/* The last of the thread: nobody does so any more. */
+void gt_turn_clock_ends(struct gt_pipeline *pipeline);
+
 /* One round: what waits, some tenths of a second's work of it, and what has become final. Returns
  * how much there was. */
 uint64_t gt_turn_round(struct gt_pipeline *pipeline);

@@ -157,6 +157,8 @@ static int start(struct gt_pipeline *p, char *const *environment)
 	if (!strcmp(gt_config_text(&p->config, GT_CONFIG_MODE), "off") ||
 	    gt_ranks_leave_out(true) || !limit_memory(&p->config, &p->budget))
 		return -ECANCELED;
+	gt_fast_clock_start(&p->fast_clock, &gt_fast_clock,
+			    strcmp(gt_config_text(&p->config, GT_CONFIG_CLOCK), "monotonic") != 0);
 	gt_clock_init(&p->clock);
 	fill_metadata(&p->metadata, &p->config, &p->clock);
 	read_filter(&p->config, &p->filters.asked);

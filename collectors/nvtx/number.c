@@ -81,7 +81,7 @@ uint64_t gt_nvtx_load(const char *data, size_t size)
 {
 	uint64_t value = 0;
 
-	memcpy(&value, data, size); /* little endian, as all processors of core/guest/arch.h */
+	memcpy(&value, data, size); /* little endian, as all processors of core/arch/arch.h */
 	return value;
 }
 

@@ -14,6 +14,7 @@
 #include "collectors/call/call.h"
 #include "collectors/python/peek.h"
 #include "core/elf/elf_lookup.h"
+#include "core/guest/fast_clock.h"
 #include "core/guest/forkguard.h"
 #include "core/guest/memory.h"
 #include "core/guest/seccomp.h"
@@ -143,7 +144,8 @@ int gt_osrt_listen(uint64_t threshold, bool stacks, struct gt_os_tally *tally)
 	osrt.freed = 0;
 	osrt.stacks = stacks;
 	osrt.pid = getpid();
-	osrt.sink = (struct gt_os_sink){.threshold = threshold, .put = put};
+	osrt.sink =
+		(struct gt_os_sink){.threshold = threshold, .clock = &gt_fast_clock, .put = put};
 	atomic_store_explicit(variable, &osrt.sink, memory_order_release);
 	return 0;
 }

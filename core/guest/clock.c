@@ -6,7 +6,7 @@
 
 #include <string.h>
 
-#include "core/guest/arch.h"
+#include "core/arch/arch.h"
 
 /* Kineto and torch floor the base to a quarter of a year: output_json.h,
  * _chrome_trace_export.py. */

@@ -2,8 +2,9 @@
  *
  * The trace clock: CLOCK_REALTIME at the start of the session plus CLOCK_MONOTONIC since. It looks
  * like wall time, agrees between ranks, and never steps. Application threads stamp
- * gt_clock_now() (CLOCK_MONOTONIC, one vDSO read); CUPTI stamps CLOCK_REALTIME, converted through
- * a table of (MONOTONIC, REALTIME) pairs that the drain thread samples.
+ * gt_clock_now() (CLOCK_MONOTONIC, by the processor's counter where that serves); CUPTI stamps
+ * CLOCK_REALTIME, converted through a table of (MONOTONIC, REALTIME) pairs that the drain thread
+ * samples.
  */
 #ifndef GT_CORE_GUEST_CLOCK_H
 #define GT_CORE_GUEST_CLOCK_H
@@ -12,13 +13,27 @@
 #include <stdint.h>
 #include <time.h>
 
-/* ns of CLOCK_MONOTONIC. Any thread, no system call where the vDSO serves. */
-static inline uint64_t gt_clock_now(void)
+#include "core/guest/fast_clock.h"
+
+/* ns of CLOCK_MONOTONIC, by @fast if it has a line. Any thread, no system call where the vDSO
+ * serves. */
+static inline uint64_t gt_clock_now_by(const struct gt_fast_clock *fast)
 {
+	uint64_t ns, floor;
 	struct timespec ts;
 
+	if (__builtin_expect(gt_fast_clock_read(fast, &ns), 1))
+		return ns;
 	clock_gettime(CLOCK_MONOTONIC, &ts);
-	return (uint64_t)ts.tv_sec * 1000000000u + (uint64_t)ts.tv_nsec;
+	ns = (uint64_t)ts.tv_sec * 1000000000u + (uint64_t)ts.tv_nsec;
+	floor = atomic_load_explicit(&fast->floor, memory_order_relaxed);
+	return ns > floor ? ns : floor;
+}
+
+/* The same by the clock of this process. */
+static inline uint64_t gt_clock_now(void)
+{
+	return gt_clock_now_by(&gt_fast_clock);
 }
 
 /* One simultaneous reading of both clocks; error_ns is the uncertainty (width of the bracket). */

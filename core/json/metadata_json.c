@@ -148,6 +148,7 @@ static void put_metadata(const struct gt_metadata *metadata, struct gt_json *jso
 	put_optional(json, "gputrace_version", metadata->version);
 	put_optional(json, "hostname", metadata->host);
 	put_optional(json, "boot", metadata->boot);
+	put_optional(json, "clock", metadata->clock);
 	put_optional(json, "run", metadata->run);
 	put_optional(json, "job", metadata->job);
 	put_optional(json, "process", metadata->process);

@@ -9,6 +9,8 @@
 #include <stdatomic.h>
 #include <stdint.h>
 
+struct gt_fast_clock;
+
 /* soname of the one, and its variable that the other sets: _Atomic(const struct gt_os_sink *), NULL
  * at first. */
 #define GT_OS_LIBRARY       "libgputrace-osrt.so"
@@ -37,6 +39,7 @@ struct gt_os_call {
  * handlers, too: no lock, no allocation; errno is kept. */
 struct gt_os_sink {
 	uint64_t threshold;
+	const struct gt_fast_clock *clock; /* what calls are to be stamped by */
 	void (*put)(const struct gt_os_call *call);
 };
 

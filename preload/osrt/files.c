@@ -138,7 +138,7 @@ static int mode_of(int flags, va_list *rest)
 		va_end(rest);                                                                      \
 		if (!sink)                                                                         \
 			return real(where path, flags, mode);                                      \
-		call.start = gt_clock_now();                                                       \
+		call.start = gt_clock_now_by(sink->clock);                                         \
 		call.descriptor = real(where path, flags, mode);                                   \
 		call.result = call.descriptor;                                                     \
 		call.frame = __builtin_frame_address(0);                                           \

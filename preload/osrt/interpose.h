@@ -39,7 +39,7 @@ static inline const struct gt_os_sink *os_sink(void)
 /* Behind the call. errno is the call's. */
 static inline void os_tell(const struct gt_os_sink *sink, struct gt_os_call *call)
 {
-	call->end = gt_clock_now();
+	call->end = gt_clock_now_by(sink->clock);
 	if (__builtin_expect(call->end - call->start < sink->threshold, 1))
 		return;
 	call->error = errno;
@@ -64,7 +64,7 @@ static inline void os_tell(const struct gt_os_sink *sink, struct gt_os_call *cal
 			return absent;                                                             \
 		if (!sink)                                                                         \
 			return real args;                                                          \
-		call.start = gt_clock_now();                                                       \
+		call.start = gt_clock_now_by(sink->clock);                                         \
 		result = real args;                                                                \
 		call.function = GT_OS_##id;                                                        \
 		call.descriptor = (about);                                                         \

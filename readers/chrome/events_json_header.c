@@ -133,6 +133,7 @@ static void take_words(struct gt_events_json *json, const struct gt_header *head
 	copy_text(json, header, "process", metadata->process, sizeof(metadata->process));
 	copy_text(json, header, "hostname", metadata->host, sizeof(metadata->host));
 	copy_text(json, header, "boot", metadata->boot, sizeof(metadata->boot));
+	copy_text(json, header, "clock", metadata->clock, sizeof(metadata->clock));
 	copy_text(json, header, "job", metadata->job, sizeof(metadata->job));
 	copy_text(json, header, "run", metadata->run, sizeof(metadata->run));
 	copy_text(json, header, "cupti_path", metadata->cupti_path, sizeof(metadata->cupti_path));

@@ -98,6 +98,7 @@ static const struct metadata_place texts[] = {
 	PLACE(gt_metadata, "process", process),
 	PLACE(gt_metadata, "hostname", host),
 	PLACE(gt_metadata, "boot", boot),
+	PLACE(gt_metadata, "clock", clock),
 	PLACE(gt_metadata, "job", job),
 	PLACE(gt_metadata, "backend", backend),
 	PLACE(gt_metadata, "cupti_path", cupti_path),

@@ -207,6 +207,7 @@ static void put_words(struct gt_proto *out, const struct gt_metadata *metadata)
 		{"process", metadata->process},
 		{"hostname", metadata->host},
 		{"boot", metadata->boot},
+		{"clock", metadata->clock},
 		{"job", metadata->job},
 		{"backend", metadata->backend},
 		{"run", metadata->run},

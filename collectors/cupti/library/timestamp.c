@@ -8,7 +8,7 @@
 #include <time.h>
 
 #include "collectors/cupti/library/load.h"
-#include "core/guest/arch.h"
+#include "core/arch/arch.h"
 
 #define TRIES 5
 
