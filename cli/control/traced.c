@@ -6,10 +6,12 @@
 
 #include <dirent.h>
 #include <errno.h>
+#include <linux/magic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/sysmacros.h>
+#include <sys/vfs.h>
 #include <unistd.h>
 
 /* Calls @see for each line of the process's maps until it returns true. False: it has none, as one
@@ -99,12 +101,22 @@ static bool is_in_this_pid_namespace(uint32_t pid)
 	       there.st_ino == here.st_ino;
 }
 
+/* The tracer makes no mailbox on a disk. */
+static bool is_on_tmpfs(uint32_t pid)
+{
+	struct statfs fs;
+	char path[64];
+
+	snprintf(path, sizeof(path), "/proc/%u/root/dev/shm", pid);
+	return statfs(path, &fs) || fs.f_type == TMPFS_MAGIC || fs.f_type == RAMFS_MAGIC;
+}
+
 enum gt_traced_place gt_traced_place(uint32_t pid)
 {
 	struct stat there, here;
 	int error = look(pid, "root/dev/shm", &there);
 
-	if (error == -ENOENT && !look(pid, "root", &here))
+	if ((error == -ENOENT && !look(pid, "root", &here)) || !is_on_tmpfs(pid))
 		return GT_TRACED_NO_SHM;
 	if (error || stat("/dev/shm", &here) ||
 	    (there.st_dev == here.st_dev && there.st_ino == here.st_ino))
@@ -135,11 +147,10 @@ void gt_traced_explain(uint32_t pid, enum gt_traced_place place, char *ret_text,
 			 pid);
 		break;
 	case GT_TRACED_NO_SHM:
-		snprintf(
-			ret_text, size,
-			"its root folder has no /dev/shm (chroot): start it with --control=FOLDER, "
-			"a folder on tmpfs in there, and say --control=/proc/%u/root/FOLDER",
-			pid);
+		snprintf(ret_text, size,
+			 "it has no tmpfs at /dev/shm (chroot): start it with --control=FOLDER, "
+			 "a folder on tmpfs in there, and say --control=/proc/%u/root/FOLDER",
+			 pid);
 		break;
 	}
 }

@@ -259,6 +259,22 @@ class Control(Base):
         self.assertEqual(status, 0, output)
         self.assertEqual(run.end(), (3, "first\n"))
 
+    @unittest.skipUnless(os.geteuid() == 0 and shutil.which("unshare"), "must be root to make a namespace")
+    def test_no_shm(self):
+        """As in a chroot: it cannot be spoken to, which is said."""
+        if subprocess.check_output(["stat", "-f", "-c", "%T", self.folder], text=True).strip() in ("tmpfs", "ramfs"):
+            self.skipTest("the folder for temporary files is on tmpfs")
+        script = 'mount --bind "$0" /dev/shm && exec "$@"'
+        run = Running(self.folder, "one", "on", before=["unshare", "--mount", "sh", "-c", script, self.folder])
+        self.addCleanup(run.stop)
+        self.assertTrue(harness.gate.wait_for(lambda: "first" in run.read()), run.read())
+        self.assertIn([run.pid, "no /dev/shm"], [[row["PID"], row["State"]] for row in json.loads(
+            harness.tool("ps", "--format=json")[1])["processes"]])
+        status, output = harness.tool("status", str(run.pid))
+        self.assertEqual((status, output.count("\n")), (1, 1), output)
+        self.assertIn("it has no tmpfs at /dev/shm (chroot): start it with --control=FOLDER", output)
+        self.assertEqual(run.end()[0], 3)
+
     def test_copies(self):
         """Of a mailbox, by somebody: only what nobody reads is removed."""
         run, runtime = self.start(control="on"), os.path.join(self.boxes, "runtime")
