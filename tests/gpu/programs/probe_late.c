@@ -2,6 +2,8 @@
  *
  * CUPTI in a program that uses CUDA already (gputrace attach, detach). See probes.def.
  */
+#include <cudaProfiler.h>
+
 #include "probes.h"
 
 bool probe_late_subscription(void)
@@ -87,4 +89,41 @@ bool probe_subscribe_again(void)
 	return probe_seen(rig_count(KERNEL) == 2 && rig.callback_count > callbacks,
 			  "%u records of 3 kernels, %u callbacks again", rig_count(KERNEL),
 			  rig.callback_count - callbacks);
+}
+
+/* What an attachment asks for. */
+bool probe_late_dump(void)
+{
+	static const CUpti_ActivityKind kinds[] = {CUPTI_ACTIVITY_KIND_DEVICE,
+						   CUPTI_ACTIVITY_KIND_CONTEXT,
+						   CUPTI_ACTIVITY_KIND_STREAM};
+	unsigned found[3], all = 1;
+
+	rig_load();
+	rig_use_device();
+	rig_open();
+	for (size_t i = 0; i < 3; i++)
+		rig.cupti.cuptiActivityEnableAndDump(kinds[i]);
+	rig_flush(0);
+	for (size_t i = 0; i < 3; i++) {
+		found[i] = rig_count(kinds[i]);
+		all &= found[i] > 0;
+	}
+	return probe_seen(all, "%u records of devices, %u of contexts, %u of streams", found[0],
+			  found[1], found[2]);
+}
+
+/* The edges of --capture-range=cudaProfilerApi. */
+bool probe_profiler_calls(void)
+{
+	const struct rig_callback *start, *stop;
+
+	rig_start();
+	cuProfilerStart();
+	cuProfilerStop();
+	start = rig_find_callback(DRIVER, CUPTI_DRIVER_TRACE_CBID_cuProfilerStart, CUPTI_API_ENTER,
+				  0);
+	stop = rig_find_callback(DRIVER, CUPTI_DRIVER_TRACE_CBID_cuProfilerStop, CUPTI_API_EXIT, 0);
+	return probe_seen(start && stop, "start: %s, stop: %s", start ? "yes" : "no",
+			  stop ? "yes" : "no");
 }
