@@ -32,6 +32,7 @@ enum gt_thread_counter {
 	GT_THREAD_PYTHON_GOVERNED, /* calls without Python frames */
 	GT_THREAD_TENSORS_LOST,    /* blocks of PyTorch: ring full */
 	GT_THREAD_COST_NS,         /* not a count: what tracing has cost the thread */
+	GT_THREAD_LAUNCHES_PASSED, /* of the calls that passed those that start GPU work */
 	GT_THREAD_COUNTERS_
 };
 

@@ -33,6 +33,7 @@ static uint32_t stack_depth;
 static _Atomic uint64_t stack_threshold; /* ns; 0: each call has a stack */
 static _Atomic uint64_t query_threshold; /* the same of `queries`, if it is longer */
 static struct gt_cuda_set queries;       /* only --api=all records them */
+static struct gt_cuda_set launchers;     /* calls that start GPU work */
 static uint64_t min_duration;            /* ns; 0: of no call */
 static struct gt_cuda_set filtered, droppable;
 static _Atomic uint32_t own_correlation;
@@ -47,6 +48,7 @@ void gt_call_configure(uint32_t depth)
 {
 	stack_depth = depth;
 	gt_cuda_set_init_without(&queries, GT_CUDA_DEFAULT);
+	gt_cuda_set_init(&launchers, GT_CUDA_ENQUEUES);
 	atomic_fetch_and(&source, ~CLOSED);
 }
 
@@ -355,8 +357,11 @@ static void pass_call(struct gt_thread *thread, struct call_state *state, uint16
 	state->open = NULL;
 	state->passed = why & CLOSED ? 0 : cbid;
 	state->passed_domain = domain;
-	if (why & PAUSED && !(why & CLOSED))
+	if (why & PAUSED && !(why & CLOSED)) {
 		note_passed(state->correlation);
+		if (gt_cuda_set_has(&launchers, (enum gt_api_domain)domain, cbid))
+			gt_thread_count(thread, GT_THREAD_LAUNCHES_PASSED);
+	}
 	gt_thread_count(thread, why & CLOSED     ? GT_THREAD_CALLS_LATE
 				: why & PAUSED   ? GT_THREAD_CALLS_PASSED
 				: why & FILTERED ? GT_THREAD_CALLS_FILTERED

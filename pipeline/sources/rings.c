@@ -255,6 +255,7 @@ static void count_calls(void *part, struct gt_ledger *ledger)
 	count[GT_LEDGER_CALLS_LOST_THREAD] = gt_threads_refused();
 	count[GT_LEDGER_CALLS_LATE] = gt_threads_sum(GT_THREAD_CALLS_LATE);
 	count[GT_LEDGER_CALLS_PASSED] = gt_threads_sum(GT_THREAD_CALLS_PASSED);
+	count[GT_LEDGER_LAUNCHES_PASSED] = gt_threads_sum(GT_THREAD_LAUNCHES_PASSED);
 	count[GT_LEDGER_CALLS_FILTERED] = gt_threads_sum(GT_THREAD_CALLS_FILTERED);
 	count[GT_LEDGER_CALLS_GOVERNED] = gt_threads_sum(GT_THREAD_CALLS_GOVERNED);
 	count[GT_LEDGER_CALLS_SEEN] =

@@ -551,6 +551,7 @@ static bool is_counted_again(enum gt_ledger_key key)
 		GT_LEDGER_TENSORS_LOST,       GT_LEDGER_PYTHON_GOVERNED,
 		GT_LEDGER_RANGES_OUTSIDE,     GT_LEDGER_RANGES_FILTERED,
 		GT_LEDGER_OPS_OUTSIDE,        GT_LEDGER_EVENTS_LOST_KILLED,
+		GT_LEDGER_LAUNCHES_PASSED,
 	};
 
 	for (size_t i = 0; i < sizeof(keys) / sizeof(keys[0]); i++)
