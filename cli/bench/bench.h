@@ -65,7 +65,7 @@ extern const size_t gt_bench_level_count;
 extern const struct gt_bench_workload gt_bench_workloads[];
 extern const size_t gt_bench_workload_count;
 
-#define GT_BENCH_MAX_LEVELS    32
+#define GT_BENCH_MAX_LEVELS    40
 #define GT_BENCH_MAX_WORKLOADS 20
 #define GT_BENCH_MAX_RUNS      31
 

@@ -24,7 +24,8 @@ static const struct gt_cmdline_option options[] = {
 	 "floor-8K, floor-64K, floor-1M (smaller buffers), whole (stacks with --graphs=whole), "
 	 "memory (stacks with --memory), unified (--unified-memory), nvml (--nvml), cublas "
 	 "(--libraries=cublas), osrt (--osrt), watchdog "
-	 "(--watchdog), recorder (--flight-recorder), outside (of the window), waiting (--wait) "
+	 "(--watchdog), recorder (--flight-recorder), outside (of the window), waiting (--wait), "
+	 "between (two windows), switching (windows of 10 of 40 launches of graphs) "
 	 "and threshold (--stack-threshold=1ms) run only if named"},
 	{"repetitions", "N", "1..31", "repeat each run N times, interleaved (default 5)"},
 	{"quick", NULL, NULL, "fewer and shorter runs"},
