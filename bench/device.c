@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Loads the driver, the runtime and cuBLAS, see the header. Main thread.
+ * Loads the driver, the runtime, cuBLAS and cuFFT, see the header. Main thread.
  */
 #include "bench/device.h"
 
@@ -14,6 +14,7 @@ static const char image[] = ".version 6.0\n.target sm_50\n.address_size 64\n"
 static int load_driver(struct gt_bench_device *device)
 {
 	void **const fields[] = {
+#define C2C                                  0x29 /* cufftType */
 #define GT_BENCH_CU(field, function, symbol) (void **)&device->cu.field,
 		GT_BENCH_CUS
 #undef GT_BENCH_CU
@@ -114,6 +115,22 @@ int gt_bench_device_cublas(struct gt_bench_device *device)
 		return -1;
 	device->failed = "cublasCreate";
 	return device->create(&device->cublas);
+}
+
+int gt_bench_device_cufft(struct gt_bench_device *device)
+{
+	static const char *const names[] = {"libcufft.so.12", "libcufft.so.11", "libcufft.so.10",
+					    NULL};
+	const struct bench_function functions[] = {{"cufftPlan1d", &device->make_plan},
+						   {"cufftSetStream", &device->plan_stream},
+						   {"cufftExecC2C", &device->transform},
+						   {NULL, NULL}};
+
+	device->failed = "libcufft is not there";
+	if (load(names, functions))
+		return -1;
+	device->failed = "cufftPlan1d";
+	return device->make_plan(&device->plan, 64, C2C, 1);
 }
 
 int gt_bench_device_graph(struct gt_bench_device *device, int nodes)

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The driver, the runtime and cuBLAS as the workload needs them, loaded at run time. Functions are
- * looked up in the global scope first, so that a preloaded hook is found as in a linked program.
+ * The driver, the runtime, cuBLAS and cuFFT as the workload needs them, loaded at run time.
+ * Functions are looked up in the global scope first, so that a preloaded hook is found as in a
+ * linked program.
  */
 #ifndef GT_BENCH_DEVICE_H
 #define GT_BENCH_DEVICE_H
@@ -50,6 +51,11 @@ struct gt_bench_device {
 	int (*sgemm)(void *handle, int transa, int transb, int m, int n, int k, const float *alpha,
 		     const void *a, int lda, const void *b, int ldb, const float *beta, void *c,
 		     int ldc);
+	/* of cuFFT, and its plan */
+	int plan;
+	int (*make_plan)(int *ret_plan, int points, int type, int batch);
+	int (*plan_stream)(int plan, CUstream stream);
+	int (*transform)(int plan, void *in, void *out, int direction);
 	CUcontext context;
 	CUfunction kernel;
 	CUdeviceptr memory;
@@ -69,6 +75,9 @@ int gt_bench_device_runtime(struct gt_bench_device *device);
 
 /* Loads cuBLAS, of any CUDA version on the machine, and makes a handle. */
 int gt_bench_device_cublas(struct gt_bench_device *device);
+
+/* Loads cuFFT likewise, and makes a plan of 64 points. */
+int gt_bench_device_cufft(struct gt_bench_device *device);
 
 /* A graph of @nodes empty kernels. */
 int gt_bench_device_graph(struct gt_bench_device *device, int nodes);

@@ -146,6 +146,17 @@ static int multiply(CUstream stream)
 			    (void *)(uintptr_t)b, SIZE, &none, (void *)(uintptr_t)c, SIZE);
 }
 
+static int transform(CUstream stream)
+{
+	static CUstream last;
+	void *points = (void *)(uintptr_t)device.memory;
+
+	if (stream != last && device.plan_stream(device.plan, stream))
+		return 1;
+	last = stream;
+	return device.transform(device.plan, points, points, -1);
+}
+
 /* Calls of the operating system that return at once: --osrt reads the clock around them. */
 static int write_byte(CUstream stream)
 {
@@ -184,6 +195,7 @@ static const struct workload workloads[] = {
 	{"writes", 1, 1, write_byte, 0, 0, NULL},
 	{"locks", 1, 1, lock, 0, 0, NULL},
 	{"products", 1, 1, multiply, 0, 0, gt_bench_device_cublas},
+	{"transforms", 1, 1, transform, 0, 0, gt_bench_device_cufft},
 };
 
 static const struct workload *find(const char *name)

@@ -79,6 +79,29 @@ static int parse_enum(const char *values, const char *text, int64_t *ret_value)
 	return -EINVAL;
 }
 
+/* Words of "a|b|c", with commas between; the first one stands alone. Sets the bits of their places.
+ */
+static int parse_list(const char *values, const char *text, int64_t *ret_value)
+{
+	int64_t place, places = 0;
+	char word[32];
+
+	do {
+		size_t length = strcspn(text, ",");
+
+		if (length >= sizeof(word))
+			return -EINVAL;
+		memcpy(word, text, length);
+		word[length] = 0;
+		if (parse_enum(values, word, &place))
+			return -EINVAL;
+		places |= (int64_t)1 << place;
+		text += length;
+	} while (*text++ == ',');
+	*ret_value = places;
+	return places & 1 && places != 1 ? -EINVAL : 0;
+}
+
 static int (*const parse_value[])(const char *text, const char **ret_end, uint64_t *ret_value) = {
 	[GT_OPTION_INT] = gt_text_parse_u64,
 	[GT_OPTION_SIZE] = gt_text_parse_size,
@@ -118,6 +141,8 @@ static int parse(const struct gt_option *option, const char *text, int64_t *ret_
 		return parse_bool(text, ret_value);
 	case GT_OPTION_ENUM:
 		return parse_enum(option->values, text, ret_value);
+	case GT_OPTION_LIST:
+		return parse_list(option->values, text, ret_value);
 	case GT_OPTION_INT:
 	case GT_OPTION_SIZE:
 	case GT_OPTION_TIME:
@@ -210,6 +235,7 @@ void gt_config_explain(enum gt_option_id id, const char *source, const char *tex
 		[GT_OPTION_INT] = "a number in ",
 		[GT_OPTION_SIZE] = "a size in ",
 		[GT_OPTION_ENUM] = "one of ",
+		[GT_OPTION_LIST] = "one of, or several with commas of, ",
 		[GT_OPTION_TIME] = "a time (10, 1.5, 500ms, 2m, 1h) in ",
 		[GT_OPTION_STRING] = "some text",
 		[GT_OPTION_PATH] = "a path",

@@ -18,6 +18,7 @@ enum gt_option_type {
 	GT_OPTION_SIZE,
 	GT_OPTION_TIME,
 	GT_OPTION_ENUM,
+	GT_OPTION_LIST,
 	GT_OPTION_STRING,
 	GT_OPTION_PATH,
 };
@@ -47,8 +48,9 @@ extern const struct gt_option gt_options[GT_CONFIG_COUNT_];
 /* The values of all options in this process. */
 struct gt_config {
 	struct {
-		const char *text; /* STRING, PATH, ENUM */
-		int64_t number;   /* BOOL 0/1, INT, SIZE bytes, TIME ns, ENUM index in values */
+		const char *text; /* STRING, PATH, ENUM, LIST */
+		int64_t number;   /* BOOL 0/1, INT, SIZE bytes, TIME ns, ENUM index in values, LIST
+				     bits of such */
 		bool is_default;
 	} value[GT_CONFIG_COUNT_];
 };
@@ -97,7 +99,7 @@ static inline int64_t gt_config_number(const struct gt_config *config, enum gt_o
 	return config->value[id].number;
 }
 
-/* Value of a STRING, PATH or ENUM option. */
+/* Value of a STRING, PATH, ENUM or LIST option. */
 static inline const char *gt_config_text(const struct gt_config *config, enum gt_option_id id)
 {
 	return config->value[id].text;

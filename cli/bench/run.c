@@ -144,6 +144,7 @@ static const struct {
 } second_libraries[] = {
 	{"GPUTRACE_OSRT=", GT_OS_LIBRARY},
 	{"GPUTRACE_LIBRARIES=cublas", GT_LIBRARY_CUBLAS},
+	{"GPUTRACE_LIBRARIES=cufft", GT_LIBRARY_CUFFT},
 };
 
 static const char *library_of(const char *setting)

@@ -26,6 +26,7 @@ const struct gt_bench_workload gt_bench_workloads[] = {
 	{"writes", "a byte to /dev/null", 5000, 20, 0, false, false},
 	{"locks", "a lock that nobody holds", 5000, 20, 0, false, false},
 	{"products", "products of cuBLAS", 1000, 20, 0, false, false},
+	{"transforms", "transforms of cuFFT", 1000, 20, 0, false, false},
 };
 const size_t gt_bench_workload_count = sizeof(gt_bench_workloads) / sizeof(gt_bench_workloads[0]);
 
@@ -82,6 +83,8 @@ const struct gt_bench_level gt_bench_levels[] = {
 	 SETTINGS("GPUTRACE_NVTX=off", "GPUTRACE_OSRT=1s")},
 	{"cublas", "native stacks, cuBLAS", GT_BENCH_INJECT, false, GT_BENCH_NAMED,
 	 SETTINGS("GPUTRACE_NVTX=off", "GPUTRACE_LIBRARIES=cublas")},
+	{"cufft", "native stacks, cuFFT", GT_BENCH_INJECT, false, GT_BENCH_NAMED,
+	 SETTINGS("GPUTRACE_NVTX=off", "GPUTRACE_LIBRARIES=cufft")},
 	{"python", "+ Python stacks", GT_BENCH_INJECT, true, GT_BENCH_ALWAYS,
 	 SETTINGS("GPUTRACE_NVTX=off")},
 	{"nvtx", "native stacks + NVTX", GT_BENCH_INJECT, false, GT_BENCH_ALWAYS, NONE},

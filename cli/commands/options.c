@@ -124,10 +124,12 @@ static void print_words(void)
 		const struct gt_option *option = &gt_options[id];
 		const char *value = option->values;
 
-		if (option->type != GT_OPTION_ENUM)
+		bool has_words = option->type == GT_OPTION_ENUM || option->type == GT_OPTION_LIST;
+
+		if (!has_words)
 			printf("--%s%s\t%s\n", option->name,
 			       option->type == GT_OPTION_BOOL ? "" : "=", option->help);
-		while (option->type == GT_OPTION_ENUM && *value) {
+		while (has_words && *value) {
 			int length = (int)strcspn(value, "|");
 
 			printf("--%s=%.*s\t%s\n", option->name, length, value, option->help);

@@ -66,6 +66,7 @@ struct helper {
 static const struct helper torch = {GT_TENSOR_LIBRARY, "PyTorch's allocator is"};
 static const struct helper nccl = {GT_LIBRARY_LIBRARY, "calls of NCCL are"};
 static const struct helper cublas = {GT_LIBRARY_CUBLAS, "calls of cuBLAS are"};
+static const struct helper cufft = {GT_LIBRARY_CUFFT, "calls of cuFFT are"};
 static const struct helper osrt = {GT_OS_LIBRARY, "calls of the operating system are"};
 
 /* Adds ":PATH" of a helper that is @wanted to @list. */
@@ -96,6 +97,7 @@ static void find_helpers(const char *library, const struct gt_config *config, ch
 	add_helper(library, &torch, gt_config_bool(config, GT_CONFIG_MEMORY), list, size);
 	add_helper(library, &nccl, strstr(libraries, "nccl") != NULL, list, size);
 	add_helper(library, &cublas, strstr(libraries, "cublas") != NULL, list, size);
+	add_helper(library, &cufft, strstr(libraries, "cufft") != NULL, list, size);
 	add_helper(library, &osrt, gt_config_number(config, GT_CONFIG_OSRT) != 0, list, size);
 }
 
@@ -103,7 +105,7 @@ static void plan_preload(const char *path, const char *helpers, const struct gt_
 			 struct gt_environment *environment)
 {
 	const char *others = get("LD_PRELOAD");
-	char all[6 * PATH_MAX];
+	char all[11 * PATH_MAX];
 
 	if (target->is_musl || target->is_foreign || (target->has_sanitizer && !others))
 		return;
@@ -180,7 +182,7 @@ void gt_environment_plan(const struct gt_run_parts *parts, const struct gt_confi
 			 const struct gt_target *target, struct gt_environment *ret_environment)
 {
 	const char *path = find_library(parts->library);
-	char helpers[5 * PATH_MAX];
+	char helpers[10 * PATH_MAX];
 
 	*ret_environment = (struct gt_environment){.is_traced = path != NULL};
 	if (!path)

@@ -9,7 +9,7 @@
 #include "collectors/nvtx/record.h"
 #include "core/schema/library_call.h"
 
-/* Has @interposer (GT_LIBRARY_LIBRARY, GT_LIBRARY_CUBLAS) tell its calls from now on. False: it is
+/* Has @interposer (GT_LIBRARY_LIBRARY, ...) tell its calls from now on. False: it is
  * not loaded, or there is no memory. */
 bool gt_libraries_listen(const char *interposer);
 

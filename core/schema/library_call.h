@@ -39,7 +39,7 @@ struct gt_library_call {
 		struct gt_math_call math; /* if is_math */
 	};
 	uint32_t operations; /* collectives, sends and receives launched together; 0: it is none */
-	int32_t result;      /* of a call: ncclResult_t, cublasStatus_t */
+	int32_t result;      /* of a call: ncclResult_t, cublasStatus_t, cufftResult */
 	uint8_t function;    /* enum gt_nccl_function */
 	uint8_t is_math;     /* not 0: it is no call of NCCL */
 };
@@ -66,10 +66,14 @@ enum gt_library_arg {
 	GT_LIBRARY_M,
 	GT_LIBRARY_N,
 	GT_LIBRARY_K,
+	GT_LIBRARY_NX, /* of a transform, in place of m, n, k */
+	GT_LIBRARY_NY,
+	GT_LIBRARY_NZ,
 	GT_LIBRARY_BATCH,
 	GT_LIBRARY_TRANSA,
 	GT_LIBRARY_TRANSB,
 	GT_LIBRARY_SIDE,
+	GT_LIBRARY_DIRECTION, /* of a transform, in place of the side */
 	GT_LIBRARY_A,
 	GT_LIBRARY_B,
 	GT_LIBRARY_C,

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What libgputrace-libraries.so and libgputrace-cublas.so (preload/libraries) hand to
+ * What libgputrace-libraries.so, libgputrace-cublas.so and others (preload/libraries) hand to
  * libgputrace.so: begin and end of each call of a library that it interposes.
  */
 #ifndef GT_CORE_SCHEMA_LIBRARY_SINK_H
@@ -14,6 +14,7 @@
  * gt_library_sink *), NULL at first. */
 #define GT_LIBRARY_LIBRARY  "libgputrace-libraries.so"
 #define GT_LIBRARY_CUBLAS   "libgputrace-cublas.so"
+#define GT_LIBRARY_CUFFT    "libgputrace-cufft.so"
 #define GT_LIBRARY_VARIABLE "gputrace_library_sink"
 
 /* On the thread that calls. No lock, no allocation, no system call once that is known; errno is

@@ -8,13 +8,18 @@
 
 #include "core/guest/text.h"
 
-#define LIBRARY   "cublas"
-#define OVERFLOW  "overflow"
-#define DEFAULT   "default" /* CUBLAS_GEMM_DEFAULT */
-#define FIRST_ARG GT_LIBRARY_M
+#define OVERFLOW "overflow"
+#define DEFAULT  "default" /* CUBLAS_GEMM_DEFAULT */
 
 static const char *const operations[] = {NULL, "N", "T", "C", "CONJG"};
 static const char *const sides[] = {NULL, "left", "right"};
+static const char *const directions[] = {NULL, "forward", "inverse"};
+
+/* Of the sizes of a call, in the order of its bits; of a product, of a transform. */
+static const enum gt_library_arg sizes_of[][4] = {
+	{GT_LIBRARY_M, GT_LIBRARY_N, GT_LIBRARY_K, GT_LIBRARY_BATCH},
+	{GT_LIBRARY_NX, GT_LIBRARY_NY, GT_LIBRARY_NZ, GT_LIBRARY_BATCH},
+};
 
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
 
@@ -54,7 +59,7 @@ static void put_sizes(struct math_put *put, const struct gt_math_call *call)
 
 	for (unsigned int i = 0; i < COUNT(sizes); i++)
 		if (call->sizes >> i & 1)
-			put_size(put, (enum gt_library_arg)(FIRST_ARG + i), sizes[i]);
+			put_size(put, sizes_of[gt_math_is_transform(call->function)][i], sizes[i]);
 }
 
 static const char *word(const char *const *words, size_t count, uint8_t number)
@@ -66,7 +71,11 @@ static void put_way(struct math_put *put, const struct gt_math_call *call)
 {
 	put_text(put, GT_LIBRARY_TRANSA, word(operations, COUNT(operations), call->transa));
 	put_text(put, GT_LIBRARY_TRANSB, word(operations, COUNT(operations), call->transb));
-	put_text(put, GT_LIBRARY_SIDE, word(sides, COUNT(sides), call->side));
+	if (gt_math_is_transform(call->function))
+		put_text(put, GT_LIBRARY_DIRECTION,
+			 word(directions, COUNT(directions), call->side));
+	else
+		put_text(put, GT_LIBRARY_SIDE, word(sides, COUNT(sides), call->side));
 	put_text(put, GT_LIBRARY_A, gt_math_type(call->a));
 	put_text(put, GT_LIBRARY_B, gt_math_type(call->b));
 	put_text(put, GT_LIBRARY_C, gt_math_type(call->c));
@@ -86,7 +95,7 @@ size_t gt_math_values(const struct gt_math_call *call, bool of_kernel,
 
 	if (!call->function)
 		return 0;
-	put_text(&put, GT_LIBRARY_LIBRARY, LIBRARY);
+	put_text(&put, GT_LIBRARY_LIBRARY, gt_math_library(call->function));
 	if (of_kernel)
 		put_text(&put, GT_LIBRARY_CALL, gt_math_function(call->function));
 	put_sizes(&put, call);
@@ -118,21 +127,26 @@ static uint8_t find_word(const char *const *words, size_t count, const char *tex
 static void set_size(struct gt_math_call *call, enum gt_library_arg arg, int64_t size)
 {
 	int64_t *const sizes[] = {&call->m, &call->n, &call->k, &call->batch};
-	unsigned int i = (unsigned int)arg - FIRST_ARG;
 
-	if (arg < FIRST_ARG || i >= COUNT(sizes))
-		return;
-	*sizes[i] = size;
-	call->sizes |= 1u << i & 15;
+	for (unsigned int i = 0; i < COUNT(sizes); i++)
+		if (arg == sizes_of[0][i] || arg == sizes_of[1][i]) {
+			*sizes[i] = size;
+			call->sizes |= 1u << i & 15;
+		}
 }
 
-static int64_t negative(const char *text, size_t length)
+static bool is_digit(char c)
+{
+	return c >= '0' && c <= '9';
+}
+
+static uint64_t digits(const char *text, size_t length)
 {
 	uint64_t value = 0;
 
-	for (size_t i = 1; i < length && text[i] >= '0' && text[i] <= '9'; i++)
+	for (size_t i = 0; i < length && is_digit(text[i]); i++)
 		value = value * 10 + (uint64_t)(text[i] - '0');
-	return (int64_t)(0 - value);
+	return value;
 }
 
 static void set_algorithm(struct gt_math_call *call, int32_t algorithm)
@@ -148,6 +162,8 @@ static void set_word(struct gt_math_call *call, enum gt_library_arg arg, const c
 		call->transa = find_word(operations, COUNT(operations), text, length) & 7;
 	else if (arg == GT_LIBRARY_TRANSB)
 		call->transb = find_word(operations, COUNT(operations), text, length) & 7;
+	else if (arg == GT_LIBRARY_DIRECTION)
+		call->side = find_word(directions, COUNT(directions), text, length) & 3;
 	else if (arg == GT_LIBRARY_SIDE)
 		call->side = find_word(sides, COUNT(sides), text, length) & 3;
 	else if (arg == GT_LIBRARY_A)
@@ -162,17 +178,20 @@ static void set_word(struct gt_math_call *call, enum gt_library_arg arg, const c
 		call->epilogue = gt_math_find_epilogue(text, length);
 }
 
+/* A number that is too large for JSON is a text, too. */
 void gt_math_set_text(struct gt_math_call *call, enum gt_library_arg arg, const char *text,
 		      size_t length)
 {
-	if (arg == GT_LIBRARY_CALL)
+	if (length && is_digit(*text))
+		gt_math_set_number(call, arg, digits(text, length));
+	else if (arg == GT_LIBRARY_CALL)
 		call->function = (uint16_t)gt_math_find_function(text, length);
 	else if (arg == GT_LIBRARY_FLOPS)
 		call->overflow = is(OVERFLOW, text, length);
 	else if (arg == GT_LIBRARY_ALGORITHM)
 		set_algorithm(call, -1);
 	else if (length && *text == '-')
-		set_size(call, arg, negative(text, length));
+		set_size(call, arg, (int64_t)(0 - digits(text + 1, length - 1)));
 	else
 		set_word(call, arg, text, length);
 }

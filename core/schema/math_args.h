@@ -13,7 +13,7 @@
 size_t gt_math_values(const struct gt_math_call *call, bool of_kernel,
 		      struct gt_library_value *ret_values);
 
-/* Takes in one that was read. Any other argument changes nothing. */
+/* Takes in one that was read; digits are a number. Any other argument changes nothing. */
 void gt_math_set_text(struct gt_math_call *call, enum gt_library_arg arg, const char *text,
 		      size_t length);
 void gt_math_set_number(struct gt_math_call *call, enum gt_library_arg arg, uint64_t number);

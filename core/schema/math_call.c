@@ -1,25 +1,43 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * See the header. The counts are those of LAPACK Working Note 41, appendix C.
+ * See the header. The counts of cuBLAS are those of LAPACK Working Note 41, appendix C.
  */
 #include "core/schema/math_call.h"
 
 #include <string.h>
+
+#include "core/schema/calls/fft.h"
 
 #define COUNT(array)              (sizeof(array) / sizeof((array)[0]))
 #define IN_COMPLEX_MULTIPLICATION 6u
 #define IN_COMPLEX_ADDITION       2u
 #define FIRST_COMPUTE             64u
 
-enum formula { NO_FORMULA, GEMM, GEMV, GER, SYMM, SYMV, SYRK, SYR2K, TRMM, TRMV, FORMULA_COUNT };
+enum formula {
+	NO_FORMULA,
+	GEMM,
+	GEMV,
+	GER,
+	SYMM,
+	SYMV,
+	SYRK,
+	SYR2K,
+	TRMM,
+	TRMV,
+	FFT,
+	FORMULA_COUNT
+};
 
 static const struct {
-	const char *name;
+	const char *library, *name;
 	uint8_t formula;
+	bool is_transform;
 } functions[] = {
-	{NULL, NO_FORMULA},
-#define GT_CUBLAS(family, formula, symbol, name, index, types) {name, formula},
+	{NULL, NULL, NO_FORMULA, false},
+#define GT_CUBLAS(family, formula, symbol, name, index, types) {"cublas", name, formula, false},
 #include "core/schema/cublas.def"
+#define GT_CUFFT(family, formula, symbol, type) {"cufft", #symbol, formula, true},
+#include "core/schema/calls/cufft.def"
 };
 
 /* library_types.h; names as in c10/core/ScalarType.h where PyTorch has the type. */
@@ -117,6 +135,16 @@ const char *gt_math_function(unsigned int function)
 	return function < COUNT(functions) ? functions[function].name : NULL;
 }
 
+const char *gt_math_library(unsigned int function)
+{
+	return function < COUNT(functions) ? functions[function].library : NULL;
+}
+
+bool gt_math_is_transform(unsigned int function)
+{
+	return function < COUNT(functions) && functions[function].is_transform;
+}
+
 enum gt_math_function gt_math_find_function(const char *name, size_t length)
 {
 	for (unsigned int i = 1; i < COUNT(functions); i++)
@@ -206,6 +234,8 @@ static struct amount triangle(uint64_t a, bool with_diagonal)
 struct work {
 	struct amount multiplications, additions;
 	struct amount a, b, c; /* elements of the operands */
+	struct amount points;  /* of a transform, one of whose sides may be real */
+	bool is_real;
 };
 
 static bool is_left(const struct gt_math_call *call)
@@ -301,10 +331,32 @@ static void count_trmv(const struct gt_math_call *call, struct work *work)
 	work->b.value = n;
 }
 
+static bool is_known(uint8_t type)
+{
+	return type < COUNT(types);
+}
+
+/* A real side of a transform has half of the last dimension, and one, as complex numbers. */
+static void count_fft(const struct gt_math_call *call, struct work *work)
+{
+	const int64_t *const sizes[] = {&call->m, &call->n, &call->k};
+	unsigned int rank = call->sizes & GT_MATH_K ? 3 : call->sizes & GT_MATH_N ? 2 : 1;
+	struct amount outer = {1, false};
+	uint64_t last = (uint64_t)*sizes[rank - 1];
+	bool in = types[call->a].is_complex, out = is_known(call->c) && types[call->c].is_complex;
+
+	for (unsigned int i = 0; i + 1 < rank; i++)
+		outer = times(outer, (uint64_t)*sizes[i]);
+	work->a = times(outer, in && !out ? last / 2 + 1 : last);
+	work->c = times(outer, out && !in ? last / 2 + 1 : last);
+	work->points = times(outer, last);
+	work->is_real = !in || !out;
+}
+
 static void (*const counts[FORMULA_COUNT])(const struct gt_math_call *, struct work *) = {
-	[GEMM] = count_gemm,   [GEMV] = count_gemv, [GER] = count_ger,
-	[SYMM] = count_symm,   [SYMV] = count_symv, [SYRK] = count_syrk,
-	[SYR2K] = count_syr2k, [TRMM] = count_trmm, [TRMV] = count_trmv,
+	[GEMM] = count_gemm, [GEMV] = count_gemv, [GER] = count_ger,     [SYMM] = count_symm,
+	[SYMV] = count_symv, [SYRK] = count_syrk, [SYR2K] = count_syr2k, [TRMM] = count_trmm,
+	[TRMV] = count_trmv, [FFT] = count_fft,
 };
 
 static struct amount bytes_of(struct amount elements, uint8_t type, uint64_t batch)
@@ -314,11 +366,6 @@ static struct amount bytes_of(struct amount elements, uint8_t type, uint64_t bat
 
 	bits.value = (bits.value + 7) / 8;
 	return bits;
-}
-
-static bool is_known(uint8_t type)
-{
-	return type < COUNT(types);
 }
 
 static bool can_count(const struct gt_math_call *call)
@@ -342,21 +389,33 @@ static uint64_t bytes_of_all(const struct gt_math_call *call, const struct work 
 	return all.overflow || all.value > INT64_MAX ? 0 : all.value;
 }
 
+static struct amount flops_of(const struct gt_math_call *call, struct work *work, uint64_t batch)
+{
+	bool is_complex = types[call->a].is_complex;
+	struct amount flops = {0, work->points.overflow};
+
+	if (functions[call->function].formula == FFT) {
+		flops.overflow |=
+			!gt_fft_flops(work->points.value, batch, work->is_real, &flops.value);
+		return flops;
+	}
+	if (is_complex) {
+		work->multiplications = times(work->multiplications, IN_COMPLEX_MULTIPLICATION);
+		work->additions = times(work->additions, IN_COMPLEX_ADDITION);
+	}
+	return times(plus(work->multiplications, work->additions), batch);
+}
+
 void gt_math_count(struct gt_math_call *call)
 {
 	uint64_t batch = call->sizes & GT_MATH_BATCH ? (uint64_t)call->batch : 1;
 	struct work work = {0};
-	bool is_complex = is_known(call->a) && types[call->a].is_complex;
 	struct amount flops;
 
 	if (!can_count(call))
 		return;
 	counts[functions[call->function].formula](call, &work);
-	if (is_complex) {
-		work.multiplications = times(work.multiplications, IN_COMPLEX_MULTIPLICATION);
-		work.additions = times(work.additions, IN_COMPLEX_ADDITION);
-	}
-	flops = times(plus(work.multiplications, work.additions), batch);
+	flops = flops_of(call, &work, batch);
 	call->overflow = flops.overflow || flops.value > INT64_MAX;
 	call->flops = call->overflow ? 0 : flops.value;
 	call->bytes = bytes_of_all(call, &work, batch);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * A call of a library that computes (cuBLAS), as libgputrace-cublas.so (preload/libraries) sees it,
- * as the trace holds it, and as the kernels that it launches show it. Pure functions, any thread.
+ * A call of a library that computes (cuBLAS, cuFFT), as libgputrace-cublas.so and others like it
+ * (preload/libraries) see it, as the trace holds it, and as the kernels that it launches show it.
+ * Pure functions, any thread.
  */
 #ifndef GT_CORE_SCHEMA_MATH_CALL_H
 #define GT_CORE_SCHEMA_MATH_CALL_H
@@ -10,15 +11,17 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* The functions of core/schema/cublas.def. The numbers are in no file. */
+/* The functions of core/schema/cublas.def and core/schema/calls. The numbers are in no file. */
 enum gt_math_function {
 	GT_MATH_NONE,
 #define GT_CUBLAS(family, formula, symbol, name, index, types) GT_MATH_##symbol,
 #include "core/schema/cublas.def"
+#define GT_CUFFT(family, formula, symbol, type) GT_MATH_##symbol,
+#include "core/schema/calls/cufft.def"
 	GT_MATH_FUNCTION_COUNT_
 };
 
-/* Which of the sizes the function takes. */
+/* Which of the sizes the function takes. Of a transform m, n and k are its dimensions. */
 enum { GT_MATH_M = 1, GT_MATH_N = 2, GT_MATH_K = 4, GT_MATH_BATCH = 8 };
 
 /* gt_math_call.once: the matrix is the same one for the whole batch. */
@@ -42,11 +45,18 @@ struct gt_math_call {
 	uint8_t has_algorithm : 1;
 	uint8_t overflow : 1;           /* the FLOPs are more than fit into 63 bits */
 	uint8_t transa : 3, transb : 3; /* cublasOperation_t + 1; 0: none, 7: not known */
-	uint8_t side : 2;               /* cublasSideMode_t + 1; 0: none, 3: not known */
+	uint8_t side : 2; /* cublasSideMode_t + 1, or of a transform 1: forward, 2: inverse; 0:
+			     none, 3: not known */
 };
 
 /* "cublasSgemm"; NULL: none. */
 const char *gt_math_function(unsigned int function);
+
+/* "cublas"; NULL: there is no such function. */
+const char *gt_math_library(unsigned int function);
+
+/* Its sizes are those of a transform. */
+bool gt_math_is_transform(unsigned int function);
 
 /* The function of that name; GT_MATH_NONE: none. */
 enum gt_math_function gt_math_find_function(const char *name, size_t length);
@@ -65,7 +75,8 @@ uint32_t gt_math_find_epilogue(const char *name, size_t length);
 
 /* Sets flops, bytes and overflow from the other members, by the formula of the function:
  * multiplications and additions of the textbook, a complex one being 6 and 2; alpha and beta are
- * left out, as is an epilogue. Nothing is set for sizes below 0. */
+ * left out, as is an epilogue; a transform as in core/schema/calls/fft.h. Nothing is set for sizes
+ * below 0. */
 void gt_math_count(struct gt_math_call *call);
 
 #endif

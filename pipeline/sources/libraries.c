@@ -16,6 +16,7 @@ static const struct {
 } libraries[] = {
 	{"nccl", GT_LIBRARY_LIBRARY, "NCCL"},
 	{"cublas", GT_LIBRARY_CUBLAS, "cuBLAS"},
+	{"cufft", GT_LIBRARY_CUFFT, "cuFFT"},
 };
 
 static int start(void *part)

@@ -23,7 +23,7 @@ bool math_is_told(void)
 	return !inside && atomic_load_explicit(&gputrace_library_sink, memory_order_relaxed);
 }
 
-void math_begin(struct math_entry *entry, struct gt_math_call *call)
+static void begin(struct math_entry *entry, struct gt_math_call *call, bool counted)
 {
 	const struct gt_library_sink *sink =
 		atomic_load_explicit(&gputrace_library_sink, memory_order_acquire);
@@ -32,10 +32,21 @@ void math_begin(struct math_entry *entry, struct gt_math_call *call)
 	entry->sink = NULL;
 	if (inside++ || !sink)
 		return;
-	gt_math_count(call);
+	if (!counted)
+		gt_math_count(call);
 	call->number = atomic_fetch_add_explicit(&last_number, 1, memory_order_relaxed) + 1;
 	whole = (struct gt_library_call){.math = *call, .is_math = true};
 	entry->sink = sink->begin(&whole) ? sink : NULL;
+}
+
+void math_begin(struct math_entry *entry, struct gt_math_call *call)
+{
+	begin(entry, call, false);
+}
+
+void math_begin_counted(struct math_entry *entry, struct gt_math_call *call)
+{
+	begin(entry, call, true);
 }
 
 void math_end(struct math_entry *entry, int result)

@@ -19,8 +19,12 @@ struct math_entry {
 bool math_is_told(void);
 
 /* Before the library is called; the end must follow. Libraries call some of their functions
- * themselves: the tracer learns of the outermost one only. */
+ * themselves: the tracer learns of the outermost one only. Its FLOPs and bytes are counted here
+ * (gt_math_count). */
 void math_begin(struct math_entry *entry, struct gt_math_call *call);
+
+/* The same of a call whose FLOPs and bytes are counted already, or are nothing. */
+void math_begin_counted(struct math_entry *entry, struct gt_math_call *call);
 
 /* @result: what the library returned. */
 void math_end(struct math_entry *entry, int result);

@@ -17,6 +17,7 @@ from test_traced import simulated, wait_for
 OWN = ["none", "preload", "floor", "hooks", "kernels", "minimal", "calls", "stacks", "python", "nvtx", "full",
        "pftrace"]
 HAS_CUBLAS = (BUILD / "tests/simcuda/130000/libcublas.so.13").exists()
+HAS_CUFFT = (BUILD / "tests/simcuda/130000/libcufft.so.12").exists()
 PER_THREAD = 9  # CUpti_ActivityAttribute
 FAKE_NSYS = """#!/bin/sh
 [ "$1" != --version ] || exit 0
@@ -114,9 +115,17 @@ class TestBench(BenchTest):
         self.assertGreater(alone, 0)
         self.assertGreater(recorded, alone + 200)  # a slice with its arguments, which the kernel has, too
 
+    @unittest.skipUnless(HAS_CUFFT, "the simulated device has no cuFFT")
+    def test_transforms(self):
+        told = self.levels(self.measure("--workloads=transforms", "--levels=stacks,cufft"), "transforms")
+        alone, recorded = (told[name]["bytes_per_launch"]["median"] for name in ("stacks", "cufft"))
+        self.assertGreater(alone, 0)
+        self.assertGreater(recorded, alone + 200)
+
     def test_every_workload(self):
         names = "loop,loop4,loop16,sets,rate1k,rate10k,rate100k,rate200k,rate300k,graph,copies,decode,writes,locks"
         names += ",products" if HAS_CUBLAS else ""
+        names += ",transforms" if HAS_CUFFT else ""
         told = self.measure("--levels=none,stacks", "--workloads=" + names, "--clock=cpu")
         for name in names.split(","):
             for level in self.levels(told, name).values():

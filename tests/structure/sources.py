@@ -23,7 +23,7 @@ import subprocess
 import sys
 
 GUEST_CORE = {"core", "core/arch", "core/control", "core/elf", "core/guest", "core/json", "core/overhead", "core/row", "core/schema",
-              "core/window"}
+              "core/schema/calls", "core/window"}
 COLLECTORS = {f"collectors/{name}" for name in
               ("call", "cupti", "cupti/library", "cupti/memory", "cupti/records", "nvml", "nvtx", "osrt", "python", "sampler", "symbols",
                "trigger", "unwind")}
@@ -35,7 +35,8 @@ MAY_INCLUDE = {
     "core/elf": set(),
     "core/arch": set(),
     "core/guest": {"core/arch"},
-    "core/schema": {"core/guest"},
+    "core/schema/calls": set(),
+    "core/schema": {"core/guest", "core/schema/calls"},
     "core/overhead": set(),
     "core/row": {"core/guest"},
     "core/window": {"core/guest"},

@@ -51,6 +51,51 @@ Test(math_call, batch_that_shares_a_matrix)
 	cr_assert_eq(counted(call).bytes, 4 * (7 * 15 + 20 + 7 * 12));
 }
 
+/* As FFTW counts, rounded; a real side is half of the other, and one. */
+Test(math_call, transform)
+{
+	struct gt_math_call call = {.function = GT_MATH_cufftExecC2C,
+				    .sizes = GT_MATH_M | GT_MATH_BATCH,
+				    .m = 1024,
+				    .batch = 3,
+				    .a = COMPLEX,
+				    .c = COMPLEX};
+
+	cr_assert_eq(counted(call).flops, 3 * 5 * 1024 * 10);
+	cr_assert_eq(counted(call).bytes, 3 * 2 * 8 * 1024);
+	call.m = 1000; /* 149486.76 */
+	cr_assert_eq(counted(call).flops, 149487);
+	call.sizes |= GT_MATH_N;
+	call.n = 7;
+	call.a = FLOAT; /* 670589.81 */
+	cr_assert_eq(counted(call).flops, 670590);
+	cr_assert_eq(counted(call).bytes, 3 * (4 * 7000 + 8 * 1000 * 4));
+	call.m = 1;
+	call.n = 1;
+	cr_assert_eq(counted(call).flops, 0);
+	call.batch = 0;
+	cr_assert(!counted(call).overflow);
+}
+
+Test(math_call, transform_that_is_too_large)
+{
+	struct gt_math_call call = {.function = GT_MATH_cufftXtExec,
+				    .sizes = GT_MATH_M | GT_MATH_N,
+				    .m = 1ll << 28,
+				    .n = 1ll << 26,
+				    .a = COMPLEX,
+				    .c = COMPLEX};
+
+	cr_assert_eq(counted(call).flops, 5 * (UINT64_C(1) << 54) * 54);
+	call.n = 1ll << 28; /* 2.0e19 */
+	cr_assert(counted(call).overflow);
+	cr_assert_eq(counted(call).flops, 0);
+	cr_assert_eq(counted(call).bytes, UINT64_C(1) << 60);
+	call.n = 1ll << 40;
+	cr_assert(counted(call).overflow);
+	cr_assert_eq(counted(call).bytes, 0);
+}
+
 /* x[i] = (b[i] - sum over j < i of a[i][j] x[j]) / a[i][i], for each column. */
 Test(math_call, solution)
 {

@@ -24,11 +24,18 @@ int gt_build_work(struct gt_model *model, int64_t correlation, const struct gt_m
 	return gt_vec_push(&model->library_work, work) ? 0 : -ENOMEM;
 }
 
+/* From 2^53 on a text. */
 static uint64_t count_of(const struct gt_trace_event *record, enum gt_arg arg)
 {
+	const struct gt_span *span = &record->arg[arg];
 	int64_t value = gt_record_int(record, arg, 0);
+	uint64_t large = 0;
 
-	return value > 0 ? (uint64_t)value : 0;
+	if (span->kind != GT_SPAN_STRING)
+		return value > 0 ? (uint64_t)value : 0;
+	for (size_t i = 0; i < span->len && span->text[i] >= '0' && span->text[i] <= '9'; i++)
+		large = large * 10 + (uint64_t)(span->text[i] - '0');
+	return large;
 }
 
 int gt_build_work_of(struct gt_model *model, const struct gt_trace_event *record)

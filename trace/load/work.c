@@ -28,6 +28,9 @@ static const struct {
 	{"CUBLAS_COMPUTE_32F", "BFloat16", GT_WORK_BF16},
 	{"CUBLAS_COMPUTE_32F", "Float8_e4m3fn", GT_WORK_F8},
 	{"CUBLAS_COMPUTE_32F", "Float8_e5m2", GT_WORK_F8},
+	{"Float", "Float", GT_WORK_F32}, /* of cuFFT */
+	{"Float", "ComplexFloat", GT_WORK_F32},
+	{"Double", NULL, GT_WORK_F64},
 	{"CUBLAS_COMPUTE_32I", "Char", GT_WORK_I8},
 	{"CUBLAS_COMPUTE_32I_PEDANTIC", "Char", GT_WORK_I8},
 };

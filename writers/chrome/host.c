@@ -11,6 +11,8 @@
 #include "core/json/event_text.h"
 #include "core/schema/event_names.h"
 
+#define TOO_LARGE ((uint64_t)1 << 53)
+
 void gt_chrome_put_stack(struct gt_chrome *chrome, const struct gt_stack *stack, bool as_text)
 {
 	struct gt_json *json = &chrome->file.batch;
@@ -163,6 +165,15 @@ static void put_operator_args(struct gt_json *json, const struct gt_range_event 
 	}
 }
 
+/* Doubles, which readers of JSON have, hold no such number. */
+static void put_large(struct gt_json *json, uint64_t number)
+{
+	char text[24];
+
+	text[gt_text_decimal(text, number)] = 0;
+	gt_json_cstr(json, text);
+}
+
 void gt_chrome_put_library(struct gt_json *json, const struct gt_library_call *call, bool of_kernel)
 {
 	struct gt_library_value values[GT_LIBRARY_ARG_COUNT_];
@@ -174,6 +185,8 @@ void gt_chrome_put_library(struct gt_json *json, const struct gt_library_call *c
 			gt_json_cstr(json, values[i].text);
 		else if (values[i].arg == GT_LIBRARY_RESULT)
 			gt_json_i64(json, (int64_t)values[i].number);
+		else if (values[i].number >= TOO_LARGE)
+			put_large(json, values[i].number);
 		else
 			gt_json_u64(json, values[i].number);
 	}

@@ -1,0 +1,77 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What the tests of --libraries have in common: a program on the simulated device, under the tracer or alone."""
+
+import os
+import shutil
+import signal
+import subprocess
+import tempfile
+import unittest
+
+import preloading
+import trace_file
+
+
+class LibraryCase(unittest.TestCase):
+    """BUILD, SOURCE, PROGRAM and LIBRARY ("cufft") are set before it runs."""
+    build = source = program = library = ""
+
+    def setUp(self):
+        self.folder = os.path.realpath(tempfile.mkdtemp(prefix="gt-library-"))
+        self.addCleanup(shutil.rmtree, self.folder, ignore_errors=True)
+
+    def tool(self, *words):
+        result = subprocess.run([os.path.join(self.build, "cli", "gputrace-cli"), *words], capture_output=True, text=True,
+                                timeout=120, check=False)
+        self.assertEqual(result.returncode, 0, result.stdout + result.stderr)
+        return result.stdout
+
+    def tracer(self, options):
+        """Words in front of the program that trace it."""
+        output = self.folder + "/out"
+        if not preloading.RUNTIMES:
+            return [os.path.join(self.source, "scripts", "gputrace"), "run", "--output=" + output, *options]
+        # `gputrace run` finds a library with a sanitizer unfit for what it starts
+        libraries = ["libgputrace.so"]
+        if "--libraries=" + self.library in options:
+            libraries.append(f"libgputrace-{self.library}.so")
+        preload = ":".join(os.path.join(self.build, "preload", name) for name in libraries)
+        variables = dict(preloading.PATIENT, GPUTRACE_OUTPUT=output, LD_PRELOAD=preloading.with_tracer(preload))
+        for option in options:
+            if option == "-q":
+                variables["GPUTRACE_QUIET"] = "1"
+                continue
+            name, value = option[2:].split("=")
+            variables["GPUTRACE_" + name.upper().replace("-", "_")] = value
+        return ["env", *(f"{name}={value}" for name, value in variables.items())]
+
+    def run_program(self, word, *options, traced=True, cupti="130000", killed=False):
+        """What the program said on stdout and stderr."""
+        front = self.tracer(options) if traced else []
+        result = subprocess.run(
+            [os.path.join(self.source, "scripts", "simcuda"), "--build=" + self.build, "--cupti=" + cupti, *front,
+             self.program, word],
+            capture_output=True, text=True, timeout=120, check=False, stdin=subprocess.DEVNULL,
+            env=dict(os.environ, GPUTRACE_BUILD=self.build))
+        self.assertIn(result.returncode, (-signal.SIGKILL, 128 + signal.SIGKILL) if killed else (0,), result.stderr)
+        return result.stdout, result.stderr
+
+    def trace(self):
+        path = trace_file.find(self.folder)[0]
+        self.tool("verify", path)
+        return trace_file.Trace(path)
+
+    def calls(self, trace):
+        return sorted((e for e in trace.slices if e["cat"] == "library"), key=lambda e: e["ts"])
+
+    def come_back(self, word):
+        """The trace of a run in the other format, converted."""
+        self.run_program(word, "--libraries=" + self.library, "--format=perfetto")
+        found = [os.path.join(folder, name) for folder, _, names in os.walk(self.folder) for name in names
+                 if name.endswith(".pftrace")]
+        self.tool("convert", found[0], self.folder + "/back.pt.trace.json")
+        return self.trace()
+
+    def symbols(self, name):
+        return subprocess.run(["nm", "-D", "--defined-only", os.path.join(self.build, "preload", name)],
+                              capture_output=True, text=True, check=True).stdout
