@@ -214,6 +214,8 @@ static int open_writer(struct join *j, const struct gt_metadata *metadata)
 					    .resumes = true,
 					    .border = metadata->segment[GT_SEGMENT_BORDER],
 					    .few_details = strstr(metadata->options, "details=few"),
+					    .brief = !strstr(metadata->options, "details=few") &&
+						     !strstr(metadata->options, "details=all"),
 					    .full_stacks =
 						    strstr(metadata->options, "stacks=full")};
 

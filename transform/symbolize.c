@@ -34,6 +34,7 @@ struct symbolize_module {
 };
 
 struct symbolize {
+	const struct gt_line_limits *limits; /* of "launched by" in the event being read */
 	struct gt_sources *sources;
 	struct gt_symbolize *result;
 	GT_VEC(struct stack) stacks; /* frames NULL: as they were */
@@ -185,7 +186,7 @@ static void add_found(struct symbolize_line *line, const char *found, const char
 	close_text(line, out, &made, whole);
 }
 
-static char *join_line(struct symbolize_line *line)
+static char *join_line(const struct symbolize *s, struct symbolize_line *line)
 {
 	struct gt_line_frame frames[GT_LINE_LOOK];
 	size_t size, count = 0, chosen[GT_LINE_FRAMES], shown;
@@ -195,7 +196,7 @@ static char *join_line(struct symbolize_line *line)
 	for (; count < line->count && count < GT_LINE_LOOK && line->text[count]; count++)
 		frames[count] =
 			(struct gt_line_frame){line->class[count], strlen(line->text[count])};
-	shown = gt_line_choose(frames, count, chosen);
+	shown = gt_line_choose(s->limits, frames, count, chosen);
 	for (size_t i = 0; out && i < shown; i++)
 		fprintf(out, "%s%s", i ? " < " : "", line->text[chosen[i]]);
 	if (out && shown < line->count)
@@ -284,7 +285,7 @@ static int make_stack(struct symbolize *s, const struct gt_span *frames, struct 
 		found |= take_frame(s, &frame, out, &line);
 	fputc(']', out);
 	found &= line.count > 0; /* nothing but the toolkit's: as it was */
-	made.line = join_line(&line);
+	made.line = join_line(s, &line);
 	if (fclose(out) == 0 && made.line && found) {
 		*stack = made;
 		return 0;
@@ -349,6 +350,15 @@ static const struct {
 
 #define STACKS_OF_EVENT (sizeof(stack_args) / sizeof(stack_args[0]))
 
+/* The short form of arguments, which has no blanks, has a short line, too. */
+static const struct gt_line_limits *limits_of(const struct gt_trace_event *record)
+{
+	const char *colon =
+		record->args.len ? memchr(record->args.text, ':', record->args.len) : NULL;
+
+	return colon && colon[1] != ' ' ? &gt_line_short : &gt_line_long;
+}
+
 static int gather(const struct gt_trace_event *record, const struct gt_header *header, void *data)
 {
 	struct symbolize *s = data;
@@ -356,6 +366,7 @@ static int gather(const struct gt_trace_event *record, const struct gt_header *h
 
 	(void)header;
 	s->has_events = true;
+	s->limits = limits_of(record);
 	for (size_t i = 0; i < STACKS_OF_EVENT; i++)
 		if (gt_record_has(record, stack_args[i].modules))
 			take_modules(s, &record->arg[stack_args[i].modules]);

@@ -6,8 +6,11 @@
 
 #include <string.h>
 
-/* Frames inside the innermost one of the user's. */
-#define INNER_FRAMES 3
+/* Frames of a stack that has none of the user's. */
+#define OTHER_FRAMES 3
+
+const struct gt_line_limits gt_line_long = {.frames = GT_LINE_FRAMES, .inner = 3, .bytes = 400};
+const struct gt_line_limits gt_line_short = {.frames = 3, .inner = 0, .bytes = 160};
 
 enum library_kind {
 	START,
@@ -189,19 +192,20 @@ static enum gt_line_class least_class(const struct gt_line_frame *frames, size_t
 	return most > GT_LINE_INTERNAL ? GT_LINE_INTERNAL : most;
 }
 
-size_t gt_line_choose(const struct gt_line_frame *frames, size_t count,
-		      size_t ret_chosen[GT_LINE_FRAMES])
+size_t gt_line_choose(const struct gt_line_limits *limits, const struct gt_line_frame *frames,
+		      size_t count, size_t ret_chosen[GT_LINE_FRAMES])
 {
 	size_t users = users_innermost(frames, count), chosen = 0, bytes = 0;
 	size_t kept = users < count ? frames[users].length + GT_LINE_GAP : 0;
+	size_t inside = users < count ? limits->inner : OTHER_FRAMES;
 	enum gt_line_class inner = users < count ? GT_LINE_NAMED : least_class(frames, count);
 
-	for (size_t i = 0; i < count && chosen < GT_LINE_FRAMES; i++) {
+	for (size_t i = 0; i < count && chosen < limits->frames; i++) {
 		size_t length = frames[i].length + (chosen ? GT_LINE_GAP : 0);
-		bool fits = bytes + length + (i < users ? kept : 0) <= GT_LINE_BYTES;
+		bool fits = bytes + length + (i < users ? kept : 0) <= limits->bytes;
 
 		if (frames[i].class < (i < users ? inner : GT_LINE_USER) ||
-		    (i < users && chosen == INNER_FRAMES))
+		    (i < users && chosen == inside))
 			continue;
 		if (!fits && i > users)
 			break;

@@ -47,7 +47,6 @@ enum gt_line_class gt_code_line_class(const struct gt_code *code);
 
 /* Limits of a stack in one line; what is left out stands as " < ..." at its end. */
 #define GT_LINE_FRAMES 8u
-#define GT_LINE_BYTES  ((size_t)400)
 #define GT_LINE_GAP    3u   /* " < " */
 #define GT_LINE_LOOK   256u /* frames that are looked at */
 
@@ -57,12 +56,22 @@ struct gt_line_frame {
 	size_t length;
 };
 
+/* How long a line is. */
+struct gt_line_limits {
+	size_t frames; /* at most GT_LINE_FRAMES */
+	size_t inner;  /* named ones inside the innermost one of the user's */
+	size_t bytes;
+};
+
+extern const struct gt_line_limits gt_line_long;  /* once for each stack in the file */
+extern const struct gt_line_limits gt_line_short; /* on each slice */
+
 /*
- * Chooses the frames to show, innermost first: the innermost one of the user's, up to 3 inside it
+ * Chooses the frames to show, innermost first: the innermost one of the user's, some inside it
  * that are named, and the user's outer ones; where none is the user's, up to 3 of the class that
  * tells most. Returns their number. Only the first one, if no other, may be longer than the line.
  */
-size_t gt_line_choose(const struct gt_line_frame *frames, size_t count,
-		      size_t ret_chosen[GT_LINE_FRAMES]);
+size_t gt_line_choose(const struct gt_line_limits *limits, const struct gt_line_frame *frames,
+		      size_t count, size_t ret_chosen[GT_LINE_FRAMES]);
 
 #endif

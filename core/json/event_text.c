@@ -8,7 +8,6 @@
 
 #include "core/guest/text.h"
 #include "core/intern.h"
-#include "core/json/code_owner.h"
 
 static const char *base_name(const char *path)
 {
@@ -108,7 +107,8 @@ static enum gt_line_class known_class(const struct gt_stack_frame *frame)
 	return (enum gt_line_class)(frame->line_class - 1);
 }
 
-void gt_stack_line(struct gt_json *out, const struct gt_stack *stack)
+void gt_stack_line(struct gt_json *out, const struct gt_line_limits *limits,
+		   const struct gt_stack *stack)
 {
 	size_t begin = out->length, chosen[GT_LINE_FRAMES], count = stack->count, shown;
 	struct gt_line_frame frames[GT_LINE_LOOK];
@@ -122,15 +122,15 @@ void gt_stack_line(struct gt_json *out, const struct gt_stack *stack)
 			(struct gt_line_frame){known_class(stack->frames[i]), out->length - begin};
 		gt_json_cut(out, begin);
 	}
-	shown = gt_line_choose(frames, count, chosen);
+	shown = gt_line_choose(limits, frames, count, chosen);
 	for (size_t i = 0; i < shown; i++) {
 		if (i)
 			add_text(out, " < ");
 		gt_frame_text(out, stack->frames[chosen[i]], 0, false);
 	}
-	if (out->length - begin > GT_LINE_BYTES) {
+	if (out->length - begin > limits->bytes) {
 		gt_json_cut(out, begin + gt_json_text_prefix(out->text + begin, out->length - begin,
-							     GT_LINE_BYTES));
+							     limits->bytes));
 		cut = true;
 	}
 	if (cut || shown < stack->count)

@@ -9,6 +9,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "core/json/code_owner.h"
 #include "core/json/json.h"
 #include "core/schema/event.h"
 #include "core/stack.h"
@@ -18,9 +19,9 @@
 void gt_frame_text(struct gt_json *out, const struct gt_stack_frame *frame, uint32_t last_line,
 		   bool whole);
 
-/* Appends a call stack in one line, not escaped, innermost frame first, up to 8 frames and 400
- * bytes: "launched by". */
-void gt_stack_line(struct gt_json *out, const struct gt_stack *stack);
+/* Appends a call stack in one line, not escaped, innermost frame first: "launched by". */
+void gt_stack_line(struct gt_json *out, const struct gt_line_limits *limits,
+		   const struct gt_stack *stack);
 
 /* Whether a module, which has a build-id, is to be listed. */
 typedef bool (*gt_module_chosen)(const struct gt_stack_frame *frame, void *data);

@@ -78,6 +78,7 @@ static struct gt_writer_options writer_options(const struct gt_output *output)
 		.full_stacks = !strcmp(gt_config_text(config, GT_CONFIG_STACKS), "full"),
 		.sync_tracks = gt_config_bool(config, GT_CONFIG_SYNC),
 		.few_details = !strcmp(gt_config_text(config, GT_CONFIG_DETAILS), "few"),
+		.brief = !strcmp(gt_config_text(config, GT_CONFIG_DETAILS), "default"),
 		.has_next = output->segments.possible,
 		.border = output->segments.newest_call,
 	};

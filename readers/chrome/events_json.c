@@ -176,6 +176,13 @@ static void make_kernel(struct gt_events_json *json, const struct gt_trace_event
 		.theoretical_occupancy_percent = (uint32_t)number(json, "theoretical occupancy %"),
 		.created = gt_events_json_stack(json, "created stack", "created frames",
 						"created modules")};
+	/* the short form has the sum and, if it is not 0, the static part */
+	if (!kernel->dynamic_shared) {
+		uint32_t sum = (uint32_t)number(json, "shared memory");
+
+		kernel->dynamic_shared =
+			sum > kernel->static_shared ? sum - kernel->static_shared : 0;
+	}
 	if (has(json, "library call") ||
 	    (has(json, "Group size") &&
 	     (has(json, "Collective name") || has(json, "fused operations"))))

@@ -24,7 +24,7 @@ STEPS = 20
 def make_ranks(folder, make_trace):
     for rank in (0, 1):
         subprocess.run([make_trace, folder, str(STEPS), f"rank={rank}", "world=2",
-                        f"pid={4100 + 100 * rank}", f"seed={rank + 1}"],
+                        f"pid={4100 + 100 * rank}", f"seed={rank + 1}", "brief=1"],
                        check=True, stdout=subprocess.DEVNULL)
 
 

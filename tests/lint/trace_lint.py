@@ -321,7 +321,7 @@ class Lint:
             if not isinstance(value, list) or len(value) != 3 or \
                     any(type(v) is not int for v in value):
                 self.say(number, "args", f"{key} is {value!r}")
-        for key in ("queued", "registers per thread", "shared memory"):
+        for key in ("registers per thread", "shared memory"):
             if type(args.get(key)) is not int:
                 self.say(number, "args", f"{key} is {args.get(key)!r}")
         if "blocks per SM" in args and not args["blocks per SM"] > 0:
@@ -473,9 +473,9 @@ class Lint:
             short = short_frame(frame)
             if left == short or left.startswith(short + " < "):
                 left, chosen = left[len(short) + 3:], chosen + 1
-            elif cut and left and len(left.encode()) > 300 and short.startswith(left):
+            elif cut and left and len(left.encode()) > 150 and short.startswith(left):
                 left, chosen = "", chosen + 1
-        if left or chosen > 8 or cut and chosen == len(frames) and len(line.encode()) < 300 or \
+        if left or chosen > 8 or cut and chosen == len(frames) and len(line.encode()) < 150 or \
                 not cut and chosen < len(frames):
             self.say(number, "launched by", f"{line!r} is not of the frames of its stack")
 

@@ -121,6 +121,7 @@ static char *write_with(struct trace *t, const char *name, uint32_t first, uint3
 	struct gt_sink *sink = gt_sink_open(&options, &error);
 	char *path = strdup(gt_sink_path(sink));
 
+	snprintf(t->metadata.options, sizeof(t->metadata.options), "details=all");
 	cr_assert_eq(w->ops->open(w, sink, &t->metadata, &how), 0);
 	for (uint32_t i = first; i < end; i++)
 		put(t, w, i);

@@ -13,6 +13,7 @@
  *     sync=1       synchronization rows
  *     full=1       frames on every slice
  *     few=1        as --details=few
+ *     brief=1      as --details=default; else all
  *     perfetto=1   the other form
  *     rank=N world=N pid=N devices=N
  *
@@ -36,8 +37,8 @@
 struct settings {
 	const char *directory;
 	uint64_t steps;
-	uint64_t seed, overlap, hostile, close, max_size, fsize, sync, full, few, perfetto, rank,
-		world, pid, devices;
+	uint64_t seed, overlap, hostile, close, max_size, fsize, sync, full, few, brief, perfetto,
+		rank, world, pid, devices;
 };
 
 struct maker {
@@ -351,8 +352,10 @@ static int finish(struct maker *m, struct gt_sink *sink)
 
 static int run(struct maker *m)
 {
-	struct gt_writer_options options = {
-		.full_stacks = m->set.full, .sync_tracks = m->set.sync, .few_details = m->set.few};
+	struct gt_writer_options options = {.full_stacks = m->set.full,
+					    .sync_tracks = m->set.sync,
+					    .few_details = m->set.few,
+					    .brief = m->set.brief};
 	char name[64];
 	struct gt_sink_options where = {.directory = m->set.directory,
 					.fallback = m->set.directory,
@@ -391,11 +394,14 @@ static bool parse(struct settings *set, int argc, char **argv)
 		const char *key;
 		uint64_t *value;
 	} keys[] = {
-		{"seed=", &set->seed},   {"overlap=", &set->overlap},   {"hostile=", &set->hostile},
-		{"close=", &set->close}, {"max_size=", &set->max_size}, {"fsize=", &set->fsize},
-		{"sync=", &set->sync},   {"full=", &set->full},         {"rank=", &set->rank},
-		{"world=", &set->world}, {"pid=", &set->pid},           {"devices=", &set->devices},
-		{"few=", &set->few},     {"perfetto=", &set->perfetto},
+		{"seed=", &set->seed},         {"overlap=", &set->overlap},
+		{"hostile=", &set->hostile},   {"close=", &set->close},
+		{"max_size=", &set->max_size}, {"fsize=", &set->fsize},
+		{"sync=", &set->sync},         {"full=", &set->full},
+		{"rank=", &set->rank},         {"world=", &set->world},
+		{"pid=", &set->pid},           {"devices=", &set->devices},
+		{"few=", &set->few},           {"brief=", &set->brief},
+		{"perfetto=", &set->perfetto},
 	};
 
 	if (argc < 3)

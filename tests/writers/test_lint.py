@@ -3,6 +3,7 @@
 """The lint finds nothing in valid files and the right error in each kind of invalid one; so does `gputrace verify`, in
 its own words."""
 
+import collections
 import json
 import os
 import re
@@ -86,6 +87,30 @@ def few_details():
         assert len(line) - 1 == len(json.dumps(event, separators=(",", ":"), ensure_ascii=False)) + \
             trailing_zeros(line), line
         assert not {"grid", "queued", "registers per thread", "cbid"} & event["args"].keys(), line
+
+
+def default_details():
+    """What the readers of other people use, without blanks in the arguments."""
+    path, ledger = files.make(files.folder(), 20, brief=1, devices=2)
+    whole = files.make(files.folder(), 20, devices=2)
+    assert files.lint(path) == []
+    assert {key: count for key, count in ledger.items() if key != "bytes_written"} == \
+        {key: count for key, count in whole[1].items() if key != "bytes_written"}
+    pairs = zip(*(files.read(name).decode().splitlines() for name in (path, whole[0])))
+    kinds = collections.Counter()
+    for brief, full in pairs:
+        if not full.startswith(',{"ph": "X"'):
+            continue
+        short, long = json.loads(brief[1:]), json.loads(full[1:])
+        assert brief.startswith(full.split('"args": ')[0]), brief  # people search for '"cat": "kernel"'
+        assert brief.split('"args": ')[1] == json.dumps(short["args"], separators=(",", ":"), ensure_ascii=False) + "}", brief
+        moved = long["args"].keys() - short["args"].keys()
+        assert moved <= {"queued", "dynamic shared memory", "warps per SM", "theoretical occupancy %", "cbid"}, moved
+        kinds.update(moved)
+        for key in {"launched by", "created by", "forward by"} & short["args"].keys():
+            assert short["args"].pop(key).split(" < ")[0] in long["args"].pop(key)
+        assert {**long["args"], **short["args"]} == long["args"], brief
+    assert len(kinds) == 5, kinds
 
 
 def trailing_zeros(line):
@@ -249,5 +274,5 @@ def verify_books():
     assert status == 0 and "lost: 4 calls_lost_ring_full: " in output, (status, output)
 
 
-files.main([good_files, few_details, header_rules, form_rules, event_rules, arrow_rules, row_rules, stack_rules,
+files.main([good_files, few_details, default_details, header_rules, form_rules, event_rules, arrow_rules, row_rules, stack_rules,
             ledger_rules, verify_rules, verify_books])

@@ -148,6 +148,8 @@ static int chrome_open(struct gt_writer *w, struct gt_sink *sink,
 	chrome->file.output.has_next = options->has_next;
 	error = options->resumes ? 0 : gt_chrome_file_open(chrome, sink);
 	chrome->file.batch.tight = options->few_details;
+	chrome->texts.line =
+		options->few_details || options->brief ? &gt_line_short : &gt_line_long;
 	chrome->tally = (struct gt_file_tally){.key = GT_LEDGER_COUNT_};
 	if (!error && !options->resumes)
 		gt_chrome_name_process(chrome);

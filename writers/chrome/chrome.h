@@ -20,6 +20,7 @@
 
 #include "core/guest/memory.h"
 #include "core/intern.h"
+#include "core/json/code_owner.h"
 #include "core/schema/event.h"
 #include "core/schema/ledger.h"
 #include "core/schema/metadata.h"
@@ -91,6 +92,7 @@ struct gt_chrome_texts {
 	struct gt_arena arena;
 	struct gt_chrome_table strings, stacks;
 	struct gt_json scratch, escaped;
+	const struct gt_line_limits *line; /* of "launched by" */
 };
 
 /* Makes and frees them. 0 or -ENOMEM. */
@@ -219,6 +221,24 @@ static inline void gt_chrome_put_where(const struct gt_chrome *chrome, struct gt
 	gt_json_member_u64(json, "pid", pid);
 	gt_json_member_u64(json, "tid", tid);
 	gt_json_member_us(json, "ts", gt_chrome_time(chrome, ns));
+}
+
+/* "args": {  In the short form they have no blanks; those of the line around them stay, as people
+ * search files by line. */
+static inline void gt_chrome_begin_args(struct gt_chrome *chrome)
+{
+	struct gt_json *json = &chrome->file.batch;
+
+	gt_json_key(json, "args");
+	gt_json_char(json, '{');
+	json->tight = chrome->options.few_details || chrome->options.brief;
+}
+
+/* The end of the arguments and of the line. */
+static inline void gt_chrome_end_args(struct gt_chrome *chrome)
+{
+	gt_json_raw(&chrome->file.batch, "}}\n", 3);
+	chrome->file.batch.tight = chrome->options.few_details;
 }
 
 /* "dur": ... */

@@ -76,39 +76,47 @@ static void put_graph(struct gt_chrome *chrome, uint32_t graph, uint64_t node,
 	put_other_stack(chrome, &created_keys, created);
 }
 
-static void put_shared_memory(struct gt_json *json, const struct gt_kernel_event *kernel)
+/* @brief: without what follows from the rest, and without what no reader uses. */
+static void put_shared_memory(struct gt_json *json, const struct gt_kernel_event *kernel,
+			      bool brief)
 {
 	gt_json_member_u64(json, "shared memory",
 			   (uint64_t)kernel->static_shared + kernel->dynamic_shared);
 	if (kernel->static_shared)
 		gt_json_member_u64(json, "static shared memory", kernel->static_shared);
-	if (kernel->dynamic_shared)
+	if (kernel->dynamic_shared && !brief)
 		gt_json_member_u64(json, "dynamic shared memory", kernel->dynamic_shared);
-	if (kernel->shared_executed)
+	if (kernel->shared_executed && !brief)
 		gt_json_member_u64(json, "shared memory executed", kernel->shared_executed);
 	if (kernel->local_per_thread)
 		gt_json_member_u64(json, "local memory per thread", kernel->local_per_thread);
 }
 
-static void put_occupancy(struct gt_json *json, const struct gt_kernel_event *kernel)
+/* Of the device a trace may not say: what is not known is left out. */
+static void put_occupancy(struct gt_json *json, const struct gt_kernel_event *kernel, bool brief)
 {
 	if (!kernel->has_occupancy)
 		return;
 	gt_json_key(json, "blocks per SM");
 	gt_json_micro(json, kernel->blocks_per_sm_micro);
+	if (brief || !kernel->warps_per_sm_micro)
+		return;
 	gt_json_key(json, "warps per SM");
 	gt_json_micro(json, kernel->warps_per_sm_micro);
 }
 
-static void put_occupancy_percent(struct gt_json *json, const struct gt_kernel_event *kernel)
+static void put_occupancy_percent(struct gt_json *json, const struct gt_kernel_event *kernel,
+				  bool brief)
 {
 	if (!kernel->has_occupancy)
 		return;
 	gt_json_member_u64(json, "est. achieved occupancy %", kernel->est_occupancy_percent);
-	gt_json_member_u64(json, "theoretical occupancy %", kernel->theoretical_occupancy_percent);
+	if (!brief && kernel->theoretical_occupancy_percent)
+		gt_json_member_u64(json, "theoretical occupancy %",
+				   kernel->theoretical_occupancy_percent);
 }
 
-static void put_kernel_extras(struct gt_json *json, const struct gt_event *event)
+static void put_kernel_extras(struct gt_json *json, const struct gt_event *event, bool brief)
 {
 	const struct gt_kernel_event *kernel = &event->kernel;
 
@@ -120,11 +128,11 @@ static void put_kernel_extras(struct gt_json *json, const struct gt_event *event
 		gt_json_key(json, "cooperative");
 		gt_json_bool(json, true);
 	}
-	if (event->place.has_channel)
+	if (event->place.has_channel && !brief)
 		gt_json_member_u64(json, "channel", event->place.channel);
 	if (kernel->grid_id)
 		gt_json_member_u64(json, "grid id", kernel->grid_id);
-	if (kernel->has_priority)
+	if (kernel->has_priority && (kernel->priority || !brief))
 		gt_json_member_i64(json, "priority", kernel->priority);
 }
 
@@ -134,26 +142,27 @@ static void put_queue(const struct gt_chrome *chrome, struct gt_json *json,
 {
 	const struct gt_kernel_event *kernel = &event->kernel;
 
-	gt_json_member_u64(json, "queued", gt_chrome_time(chrome, kernel->queued));
+	if (kernel->queued || !chrome->options.brief)
+		gt_json_member_u64(json, "queued", gt_chrome_time(chrome, kernel->queued));
 	if (kernel->submitted)
 		gt_json_member_u64(json, "submitted", gt_chrome_time(chrome, kernel->submitted));
 	if (kernel->queued && event->start >= kernel->queued)
 		gt_json_member_us(json, "queue delay (us)", event->start - kernel->queued);
 }
 
-static void put_configuration(struct gt_json *json, const struct gt_event *event)
+static void put_configuration(struct gt_json *json, const struct gt_event *event, bool brief)
 {
 	const struct gt_kernel_event *kernel = &event->kernel;
 
 	gt_json_member_u64(json, "registers per thread", kernel->registers);
-	put_shared_memory(json, kernel);
-	put_occupancy(json, kernel);
+	put_shared_memory(json, kernel, brief);
+	put_occupancy(json, kernel, brief);
 	gt_json_key(json, "grid");
 	put_triple(json, kernel->grid);
 	gt_json_key(json, "block");
 	put_triple(json, kernel->block);
-	put_occupancy_percent(json, kernel);
-	put_kernel_extras(json, event);
+	put_occupancy_percent(json, kernel, brief);
+	put_kernel_extras(json, event, brief);
 }
 
 /* The call of the library knows more than the name of its kernel. */
@@ -183,7 +192,7 @@ static void put_kernel_args(struct gt_chrome *chrome, const struct gt_event *eve
 		put_queue(chrome, json, event);
 	put_place(json, event);
 	if (all) {
-		put_configuration(json, event);
+		put_configuration(json, event, chrome->options.brief);
 		put_collective(json, kernel);
 	}
 	if (all && kernel->mangled && gt_chrome_first_kernel(&chrome->texts, kernel->mangled)) {
@@ -203,7 +212,7 @@ static uint64_t bandwidth_micro(const struct gt_event *event)
 	return (uint64_t)(((unsigned __int128)event->memory.bytes * 1000000 + ns / 2) / ns);
 }
 
-static void put_transfer(struct gt_json *json, const struct gt_event *event)
+static void put_transfer(struct gt_json *json, const struct gt_event *event, bool brief)
 {
 	const struct gt_memory_event *memory = &event->memory;
 
@@ -215,7 +224,7 @@ static void put_transfer(struct gt_json *json, const struct gt_event *event)
 		gt_json_member_u64(json, "fromDevice", memory->src_device);
 		gt_json_member_u64(json, "toDevice", memory->dst_device);
 	}
-	if (event->place.has_channel)
+	if (event->place.has_channel && !brief)
 		gt_json_member_u64(json, "channel", event->place.channel);
 }
 
@@ -227,7 +236,7 @@ static void put_memory_args(struct gt_chrome *chrome, const struct gt_event *eve
 	put_place(json, event);
 	gt_json_member_u64(json, "bytes", memory->bytes);
 	if (!chrome->options.few_details)
-		put_transfer(json, event);
+		put_transfer(json, event, chrome->options.brief);
 	put_graph(chrome, memory->graph_id, memory->graph_node_id, memory->created);
 }
 
@@ -389,6 +398,7 @@ static void put_flows(struct gt_chrome *chrome, const struct gt_event *event, ui
 	    event->correlation <= chrome->options.border || event->kind == GT_EVENT_SYNC ||
 	    chrome->options.few_details)
 		return;
+	json->tight = chrome->options.brief;
 	if (begins_flow(chrome, event)) {
 		chrome->tally.flows++;
 		put_flow_end(chrome, json, "s", event, gt_chrome_pid(chrome), event->launch.tid,
@@ -398,6 +408,7 @@ static void put_flows(struct gt_chrome *chrome, const struct gt_event *event, ui
 	put_flow_end(chrome, json, "f", event, event->place.device, tid, event->start);
 	gt_json_literal(json, "bp", "e");
 	gt_json_raw(json, "}\n", 2);
+	json->tight = 0;
 }
 
 void gt_chrome_put_gpu(struct gt_chrome *chrome, const struct gt_event *event)
@@ -418,9 +429,8 @@ void gt_chrome_put_gpu(struct gt_chrome *chrome, const struct gt_event *event)
 	begin_gpu_slice(chrome, event);
 	gt_chrome_put_where(chrome, json, event->place.device, tid, event->start);
 	gt_chrome_put_duration(chrome, json, event);
-	gt_json_key(json, "args");
-	gt_json_char(json, '{');
+	gt_chrome_begin_args(chrome);
 	put_gpu_args(chrome, event);
-	gt_json_raw(json, "}}\n", 3);
+	gt_chrome_end_args(chrome);
 	put_flows(chrome, event, tid);
 }

@@ -34,19 +34,13 @@ void gt_chrome_put_stack(struct gt_chrome *chrome, const struct gt_stack *stack,
 	gt_chrome_put_modules(&chrome->texts, json, "modules", stack);
 }
 
-static void end_line(struct gt_json *json)
-{
-	gt_json_raw(json, "}}\n", 3);
-}
-
 static void put_host_slice(struct gt_chrome *chrome, const struct gt_event *event, uint32_t tid)
 {
 	struct gt_json *json = &chrome->file.batch;
 
 	gt_chrome_put_where(chrome, json, gt_chrome_pid(chrome), tid, event->start);
 	gt_chrome_put_duration(chrome, json, event);
-	gt_json_key(json, "args");
-	gt_json_char(json, '{');
+	gt_chrome_begin_args(chrome);
 }
 
 /* The GPU operation of a call shows the stack as text; without GPU records, the call does. */
@@ -84,7 +78,7 @@ void gt_chrome_put_api(struct gt_chrome *chrome, const struct gt_event *event)
 	gt_json_key(json, "name");
 	gt_chrome_put_string(&chrome->texts, json, event->api.name);
 	put_host_slice(chrome, event, event->tid);
-	if (event->api.cbid && !chrome->options.few_details)
+	if (event->api.cbid && !chrome->options.few_details && !chrome->options.brief)
 		gt_json_member_u64(json, "cbid", event->api.cbid);
 	if (event->correlation)
 		gt_json_member_u64(json, "correlation", event->correlation);
@@ -95,7 +89,7 @@ void gt_chrome_put_api(struct gt_chrome *chrome, const struct gt_event *event)
 	if (event->api.block.op)
 		put_block(json, &event->api.block);
 	gt_chrome_put_stack(chrome, event->stack, stack_as_text(chrome, event));
-	end_line(json);
+	gt_chrome_end_args(chrome);
 }
 
 /* An additional track of the thread, for slices that may begin inside one call and end inside
@@ -120,9 +114,8 @@ void gt_chrome_put_overhead(struct gt_chrome *chrome, const struct gt_event *eve
 	gt_chrome_put_string(&chrome->texts, json, event->overhead.name);
 	gt_chrome_put_where(chrome, json, gt_chrome_pid(chrome), tid, event->start);
 	gt_chrome_put_duration(chrome, json, event);
-	gt_json_key(json, "args");
-	gt_json_char(json, '{');
-	end_line(json);
+	gt_chrome_begin_args(chrome);
+	gt_chrome_end_args(chrome);
 }
 
 /* Arguments that ranges and marks share. */
@@ -245,7 +238,7 @@ void gt_chrome_put_range(struct gt_chrome *chrome, const struct gt_event *event)
 		put_os_call(chrome, &event->range);
 	put_operator_args(json, &event->range);
 	gt_chrome_put_stack(chrome, event->stack, false);
-	end_line(json);
+	gt_chrome_end_args(chrome);
 }
 
 static void put_unified_args(struct gt_json *json, const struct gt_unified_facts *facts)
@@ -276,7 +269,7 @@ void gt_chrome_put_unified(struct gt_chrome *chrome, const struct gt_event *even
 	gt_chrome_put_string(&chrome->texts, json, event->range.name);
 	put_host_slice(chrome, event, tid);
 	put_unified_args(json, &event->range.unified);
-	end_line(json);
+	gt_chrome_end_args(chrome);
 }
 
 void gt_chrome_put_frame(struct gt_chrome *chrome, const struct gt_event *event)
@@ -293,7 +286,7 @@ void gt_chrome_put_frame(struct gt_chrome *chrome, const struct gt_event *event)
 	gt_json_key(json, "frame");
 	gt_chrome_put_whole_frame(&chrome->texts, json, frame->frame);
 	gt_json_member_u64(json, "calls", frame->calls);
-	end_line(json);
+	gt_chrome_end_args(chrome);
 }
 
 /* Readers take each slice called ProfilerStep#N for a step of the host, whatever its category: GPU
@@ -330,10 +323,9 @@ void gt_chrome_put_gpu_range(struct gt_chrome *chrome, const struct gt_event *ev
 	put_shadow_name(chrome, event->range.name);
 	gt_chrome_put_where(chrome, json, event->place.device, tid, event->start);
 	gt_chrome_put_duration(chrome, json, event);
-	gt_json_key(json, "args");
-	gt_json_char(json, '{');
+	gt_chrome_begin_args(chrome);
 	put_range_args(chrome, event);
-	end_line(json);
+	gt_chrome_end_args(chrome);
 }
 
 /* ,{"ph": "i", "s": SCOPE, "cat": CAT, "name":  of an instant */
@@ -354,11 +346,10 @@ void gt_chrome_put_mark(struct gt_chrome *chrome, const struct gt_event *event)
 	begin_instant(json, "t", "user_annotation");
 	gt_chrome_put_string(&chrome->texts, json, event->range.name);
 	gt_chrome_put_where(chrome, json, gt_chrome_pid(chrome), event->tid, event->start);
-	gt_json_key(json, "args");
-	gt_json_char(json, '{');
+	gt_chrome_begin_args(chrome);
 	put_range_args(chrome, event);
 	gt_chrome_put_stack(chrome, event->stack, false);
-	end_line(json);
+	gt_chrome_end_args(chrome);
 }
 
 void gt_chrome_put_sample(struct gt_chrome *chrome, const struct gt_event *event)
@@ -375,11 +366,10 @@ void gt_chrome_put_sample(struct gt_chrome *chrome, const struct gt_event *event
 	else
 		gt_json_cstr(json, "(no stack)");
 	gt_chrome_put_where(chrome, json, gt_chrome_pid(chrome), tid, event->start);
-	gt_json_key(json, "args");
-	gt_json_char(json, '{');
+	gt_chrome_begin_args(chrome);
 	gt_json_member_cstr(json, "state", event->sample.waiting ? "waiting" : "running");
 	gt_chrome_put_stack(chrome, event->stack, false);
-	end_line(json);
+	gt_chrome_end_args(chrome);
 }
 
 /* As Kineto has it. */
@@ -392,8 +382,7 @@ void gt_chrome_put_tensor(struct gt_chrome *chrome, const struct gt_event *event
 	begin_instant(json, "t", "cpu_instant_event");
 	gt_json_cstr(json, "[memory]");
 	gt_chrome_put_where(chrome, json, gt_chrome_pid(chrome), event->tid, event->start);
-	gt_json_key(json, "args");
-	gt_json_char(json, '{');
+	gt_chrome_begin_args(chrome);
 	gt_json_member_u64(json, "Total Reserved", tensor->reserved);
 	gt_json_member_u64(json, "Total Allocated", tensor->allocated);
 	gt_json_member_i64(json, "Bytes", tensor->bytes);
@@ -401,7 +390,7 @@ void gt_chrome_put_tensor(struct gt_chrome *chrome, const struct gt_event *event
 	gt_json_member_i64(json, "Device Id", tensor->device);
 	gt_json_member_i64(json, "Device Type", tensor->device_type);
 	gt_chrome_put_stack(chrome, event->stack, false);
-	end_line(json);
+	gt_chrome_end_args(chrome);
 }
 
 void gt_chrome_put_counter(struct gt_chrome *chrome, const struct gt_event *event)
@@ -425,7 +414,7 @@ void gt_chrome_put_counter(struct gt_chrome *chrome, const struct gt_event *even
 		gt_json_real(json, event->counter.real);
 	else
 		gt_json_i64(json, event->counter.value);
-	end_line(json);
+	gt_chrome_end_args(chrome);
 }
 
 void gt_chrome_put_note(struct gt_chrome *chrome, const struct gt_event *event)
@@ -446,5 +435,5 @@ void gt_chrome_put_note(struct gt_chrome *chrome, const struct gt_event *event)
 	gt_json_char(json, '{');
 	gt_note_json_put(json, event);
 	gt_chrome_put_stack(chrome, event->stack, false);
-	end_line(json);
+	gt_chrome_end_args(chrome);
 }

@@ -106,7 +106,7 @@ void gt_chrome_put_launched_by(struct gt_chrome_texts *texts, struct gt_json *js
 		return;
 	}
 	gt_json_cut(&texts->scratch, 0);
-	gt_stack_line(&texts->scratch, stack);
+	gt_stack_line(&texts->scratch, texts->line, stack);
 	if (row)
 		keep(texts, row, texts->scratch.text, texts->scratch.length);
 	gt_json_string(json, texts->scratch.text, texts->scratch.length);

@@ -95,9 +95,9 @@ static void set_kernel(struct gt_perfetto *pf, struct gt_perfetto_kernel *k,
 		set(k, GT_PF_ARG_PRIORITY, (uint64_t)(int64_t)kernel->priority);
 	if (kernel->has_occupancy) {
 		set(k, GT_PF_ARG_BLOCKS_PER_SM, kernel->blocks_per_sm_micro);
-		set(k, GT_PF_ARG_WARPS_PER_SM, kernel->warps_per_sm_micro);
+		set_if(k, GT_PF_ARG_WARPS_PER_SM, kernel->warps_per_sm_micro);
 		set(k, GT_PF_ARG_EST_OCCUPANCY, kernel->est_occupancy_percent);
-		set(k, GT_PF_ARG_OCCUPANCY, kernel->theoretical_occupancy_percent);
+		set_if(k, GT_PF_ARG_OCCUPANCY, kernel->theoretical_occupancy_percent);
 	}
 	set_if(k, GT_PF_ARG_RESIDENT, kernel->resident_blocks);
 	set_if(k, GT_PF_ARG_LIMIT_BLOCKS, kernel->limit_blocks);

@@ -370,7 +370,7 @@ uint64_t gt_perfetto_stack_line(struct gt_perfetto *pf, const struct gt_stack *s
 		return stack ? GT_PF_LINE_IID + stack->id : 0;
 	if (gt_json_init(&line, 1024) < 0)
 		return 0;
-	gt_stack_line(&line, stack);
+	gt_stack_line(&line, &gt_line_long, stack);
 	gt_perfetto_put_text(&pf->names.gpu, GT_PF_STRINGS, GT_PF_LINE_IID + stack->id, line.text,
 			     line.length);
 	gt_json_fini(&line);
