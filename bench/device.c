@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Loads the driver, the runtime, cuBLAS and cuFFT, see the header. Main thread.
+ * Loads the driver, the runtime, cuBLAS, cuFFT and cuDNN, see the header. Main thread.
  */
 #include "bench/device.h"
 
 #include <dlfcn.h>
 #include <string.h>
+
+#define C2C 0x29 /* cufftType */
 
 /* Runs on every driver; compiled for the device at load time. */
 static const char image[] = ".version 6.0\n.target sm_50\n.address_size 64\n"
@@ -14,7 +16,6 @@ static const char image[] = ".version 6.0\n.target sm_50\n.address_size 64\n"
 static int load_driver(struct gt_bench_device *device)
 {
 	void **const fields[] = {
-#define C2C                                  0x29 /* cufftType */
 #define GT_BENCH_CU(field, function, symbol) (void **)&device->cu.field,
 		GT_BENCH_CUS
 #undef GT_BENCH_CU
@@ -131,6 +132,57 @@ int gt_bench_device_cufft(struct gt_bench_device *device)
 		return -1;
 	device->failed = "cufftPlan1d";
 	return device->make_plan(&device->plan, 64, C2C, 1);
+}
+
+/* Of cuDNN, in the order in which they are called; handles are pointers, enums ints. */
+struct making {
+	int (*create)(void **);
+	int (*tensor)(void **);
+	int (*set_tensor)(void *, int type, int rank, const int *dims, const int *strides);
+	int (*filter)(void **);
+	int (*set_filter)(void *, int type, int format, int rank, const int *dims);
+	int (*window)(void **);
+	int (*set_window)(void *, int places, const int *padding, const int *stride,
+			  const int *dilation, int mode, int type);
+};
+
+/* 16 channels of 4 x 4, each from all 16, in single precision: a KiB each. */
+static int make_convolution(struct gt_bench_device *device, const struct making *make)
+{
+	static const int dims[] = {1, 16, 4, 4}, strides[] = {256, 16, 4, 1};
+	static const int filter[] = {16, 16, 1, 1}, none[] = {0, 0}, one[] = {1, 1};
+	struct gt_bench_network *n = &device->network;
+	int error = make->create(&n->handle);
+
+	error = error ? error : make->tensor(&n->tensor);
+	error = error ? error : make->set_tensor(n->tensor, 0, 4, dims, strides);
+	error = error ? error : make->filter(&n->filter);
+	error = error ? error : make->set_filter(n->filter, 0, 0, 4, filter);
+	error = error ? error : make->window(&n->window);
+	return error ? error : make->set_window(n->window, 2, none, one, one, 1, 0);
+}
+
+int gt_bench_device_cudnn(struct gt_bench_device *device)
+{
+	static const char *const names[] = {"libcudnn.so.9", "libcudnn.so.8", NULL};
+	struct making make;
+	const struct bench_function functions[] = {
+		{"cudnnCreate", &make.create},
+		{"cudnnCreateTensorDescriptor", &make.tensor},
+		{"cudnnSetTensorNdDescriptor", &make.set_tensor},
+		{"cudnnCreateFilterDescriptor", &make.filter},
+		{"cudnnSetFilterNdDescriptor", &make.set_filter},
+		{"cudnnCreateConvolutionDescriptor", &make.window},
+		{"cudnnSetConvolutionNdDescriptor", &make.set_window},
+		{"cudnnSetStream", &device->network.set_stream},
+		{"cudnnConvolutionForward", &device->network.forward},
+		{NULL, NULL}};
+
+	device->failed = "libcudnn is not there";
+	if (load(names, functions))
+		return -1;
+	device->failed = "cudnnSetConvolutionNdDescriptor";
+	return make_convolution(device, &make);
 }
 
 int gt_bench_device_graph(struct gt_bench_device *device, int nodes)

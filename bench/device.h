@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The driver, the runtime, cuBLAS and cuFFT as the workload needs them, loaded at run time.
+ * The driver, the runtime, cuBLAS, cuFFT and cuDNN as the workload needs them, loaded at run time.
  * Functions are looked up in the global scope first, so that a preloaded hook is found as in a
  * linked program.
  */
@@ -32,6 +32,15 @@
 	GT_BENCH_CU(graph_instantiate, cuGraphInstantiateWithFlags, "cuGraphInstantiateWithFlags") \
 	GT_BENCH_CU(graph_launch, cuGraphLaunch, "cuGraphLaunch")
 
+/* Of cuDNN, with a convolution. */
+struct gt_bench_network {
+	void *handle, *tensor, *filter, *window;
+	int (*set_stream)(void *handle, CUstream stream);
+	int (*forward)(void *handle, const void *alpha, const void *x_of, const void *x,
+		       const void *w_of, const void *w, const void *window, int algorithm,
+		       void *room, size_t size, const void *beta, const void *y_of, void *y);
+};
+
 /* The functions of the driver and the runtime that the workloads call. */
 struct gt_bench_device {
 	struct {
@@ -56,6 +65,7 @@ struct gt_bench_device {
 	int (*make_plan)(int *ret_plan, int points, int type, int batch);
 	int (*plan_stream)(int plan, CUstream stream);
 	int (*transform)(int plan, void *in, void *out, int direction);
+	struct gt_bench_network network;
 	CUcontext context;
 	CUfunction kernel;
 	CUdeviceptr memory;
@@ -78,6 +88,9 @@ int gt_bench_device_cublas(struct gt_bench_device *device);
 
 /* Loads cuFFT likewise, and makes a plan of 64 points. */
 int gt_bench_device_cufft(struct gt_bench_device *device);
+
+/* Loads cuDNN likewise, and makes a convolution of 16 channels of 4 x 4. */
+int gt_bench_device_cudnn(struct gt_bench_device *device);
 
 /* A graph of @nodes empty kernels. */
 int gt_bench_device_graph(struct gt_bench_device *device, int nodes);

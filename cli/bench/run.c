@@ -145,6 +145,7 @@ static const struct {
 	{"GPUTRACE_OSRT=", GT_OS_LIBRARY},
 	{"GPUTRACE_LIBRARIES=cublas", GT_LIBRARY_CUBLAS},
 	{"GPUTRACE_LIBRARIES=cufft", GT_LIBRARY_CUFFT},
+	{"GPUTRACE_LIBRARIES=cudnn", GT_LIBRARY_CUDNN},
 };
 
 static const char *library_of(const char *setting)

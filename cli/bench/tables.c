@@ -27,6 +27,7 @@ const struct gt_bench_workload gt_bench_workloads[] = {
 	{"locks", "a lock that nobody holds", 5000, 20, 0, false, false},
 	{"products", "products of cuBLAS", 1000, 20, 0, false, false},
 	{"transforms", "transforms of cuFFT", 1000, 20, 0, false, false},
+	{"convolutions", "convolutions of cuDNN", 1000, 20, 0, false, false},
 };
 const size_t gt_bench_workload_count = sizeof(gt_bench_workloads) / sizeof(gt_bench_workloads[0]);
 
@@ -85,6 +86,8 @@ const struct gt_bench_level gt_bench_levels[] = {
 	 SETTINGS("GPUTRACE_NVTX=off", "GPUTRACE_LIBRARIES=cublas")},
 	{"cufft", "native stacks, cuFFT", GT_BENCH_INJECT, false, GT_BENCH_NAMED,
 	 SETTINGS("GPUTRACE_NVTX=off", "GPUTRACE_LIBRARIES=cufft")},
+	{"cudnn", "native stacks, cuDNN", GT_BENCH_INJECT, false, GT_BENCH_NAMED,
+	 SETTINGS("GPUTRACE_NVTX=off", "GPUTRACE_LIBRARIES=cudnn")},
 	{"python", "+ Python stacks", GT_BENCH_INJECT, true, GT_BENCH_ALWAYS,
 	 SETTINGS("GPUTRACE_NVTX=off")},
 	{"nvtx", "native stacks + NVTX", GT_BENCH_INJECT, false, GT_BENCH_ALWAYS, NONE},

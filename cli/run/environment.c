@@ -67,6 +67,7 @@ static const struct helper torch = {GT_TENSOR_LIBRARY, "PyTorch's allocator is"}
 static const struct helper nccl = {GT_LIBRARY_LIBRARY, "calls of NCCL are"};
 static const struct helper cublas = {GT_LIBRARY_CUBLAS, "calls of cuBLAS are"};
 static const struct helper cufft = {GT_LIBRARY_CUFFT, "calls of cuFFT are"};
+static const struct helper cudnn = {GT_LIBRARY_CUDNN, "calls of cuDNN are"};
 static const struct helper osrt = {GT_OS_LIBRARY, "calls of the operating system are"};
 
 /* Adds ":PATH" of a helper that is @wanted to @list. */
@@ -98,6 +99,7 @@ static void find_helpers(const char *library, const struct gt_config *config, ch
 	add_helper(library, &nccl, strstr(libraries, "nccl") != NULL, list, size);
 	add_helper(library, &cublas, strstr(libraries, "cublas") != NULL, list, size);
 	add_helper(library, &cufft, strstr(libraries, "cufft") != NULL, list, size);
+	add_helper(library, &cudnn, strstr(libraries, "cudnn") != NULL, list, size);
 	add_helper(library, &osrt, gt_config_number(config, GT_CONFIG_OSRT) != 0, list, size);
 }
 

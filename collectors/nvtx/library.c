@@ -36,9 +36,16 @@ static void missing(const char *symbol, const char *library)
 	gt_log_say("the %s of this process has no %s: calls of it are refused", library, symbol);
 }
 
+static void unknown(const char *library, uint64_t version)
+{
+	gt_log_say("the %s of this process has the version %lu, which is not known: its calls are "
+		   "recorded without sizes",
+		   library, (unsigned long)version);
+}
+
 bool gt_libraries_listen(const char *interposer)
 {
-	static const struct gt_library_sink sink = {begin, end, missing};
+	static const struct gt_library_sink sink = {begin, end, missing, unknown};
 	struct gt_nvtx_key key = {
 		.kind = GT_NVTX_DOMAIN, .text = STACK, .length = sizeof(STACK) - 1};
 	_Atomic(const struct gt_library_sink *) *variable =

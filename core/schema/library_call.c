@@ -62,6 +62,14 @@ static const char *const names[GT_LIBRARY_ARG_COUNT_] = {
 	[GT_LIBRARY_NY] = "ny",
 	[GT_LIBRARY_NZ] = "nz",
 	[GT_LIBRARY_BATCH] = "batch count",
+	[GT_LIBRARY_INPUT] = "input",
+	[GT_LIBRARY_FILTER] = "filter",
+	[GT_LIBRARY_OUTPUT] = "output",
+	[GT_LIBRARY_PADDING] = "padding",
+	[GT_LIBRARY_STRIDE] = "stride",
+	[GT_LIBRARY_DILATION] = "dilation",
+	[GT_LIBRARY_GROUPS] = "groups",
+	[GT_LIBRARY_GRAPH] = "operations",
 	[GT_LIBRARY_TRANSA] = "transa",
 	[GT_LIBRARY_TRANSB] = "transb",
 	[GT_LIBRARY_SIDE] = "side",
@@ -387,6 +395,12 @@ size_t gt_library_text(const struct gt_library_call *call, bool of_kernel,
 	return n;
 }
 
+/* Though it may begin with a digit. */
+static bool is_text(enum gt_library_arg arg)
+{
+	return arg == GT_LIBRARY_GROUP || (arg >= GT_LIBRARY_INPUT && arg <= GT_LIBRARY_GROUPS);
+}
+
 static void parse_value(struct gt_library_call *call, enum gt_library_arg arg, const char *text,
 			size_t length)
 {
@@ -394,7 +408,7 @@ static void parse_value(struct gt_library_call *call, enum gt_library_arg arg, c
 
 	for (size_t i = 0; i < length && text[i] >= '0' && text[i] <= '9'; i++)
 		number = number * 10 + (uint64_t)(text[i] - '0');
-	if (length && (arg == GT_LIBRARY_GROUP || *text < '0' || *text > '9'))
+	if (length && (is_text(arg) || *text < '0' || *text > '9'))
 		gt_library_set_text(call, arg, text, length);
 	else
 		gt_library_set_number(call, arg, number);

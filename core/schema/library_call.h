@@ -39,7 +39,7 @@ struct gt_library_call {
 		struct gt_math_call math; /* if is_math */
 	};
 	uint32_t operations; /* collectives, sends and receives launched together; 0: it is none */
-	int32_t result;      /* of a call: ncclResult_t, cublasStatus_t, cufftResult */
+	int32_t result;      /* of a call: ncclResult_t, cublasStatus_t, ... */
 	uint8_t function;    /* enum gt_nccl_function */
 	uint8_t is_math;     /* not 0: it is no call of NCCL */
 };
@@ -70,6 +70,14 @@ enum gt_library_arg {
 	GT_LIBRARY_NY,
 	GT_LIBRARY_NZ,
 	GT_LIBRARY_BATCH,
+	GT_LIBRARY_INPUT, /* to GROUPS: of cuDNN, the order is that of enum gt_shapes_part */
+	GT_LIBRARY_FILTER,
+	GT_LIBRARY_OUTPUT,
+	GT_LIBRARY_PADDING,
+	GT_LIBRARY_STRIDE,
+	GT_LIBRARY_DILATION,
+	GT_LIBRARY_GROUPS,
+	GT_LIBRARY_GRAPH, /* what the operations of a graph of cuDNN are */
 	GT_LIBRARY_TRANSA,
 	GT_LIBRARY_TRANSB,
 	GT_LIBRARY_SIDE,
@@ -91,7 +99,7 @@ struct gt_library_value {
 	enum gt_library_arg arg;
 	const char *text; /* NULL: it is a number; else static, or in room */
 	uint64_t number;
-	char room[24];
+	char room[112];
 };
 
 /* What Kineto calls it, where it has it, and other words where it has not. */
@@ -111,7 +119,7 @@ void gt_library_set_text(struct gt_library_call *call, enum gt_library_arg arg, 
 void gt_library_set_number(struct gt_library_call *call, enum gt_library_arg arg, uint64_t number);
 
 /* Longest text of a call. */
-#define GT_LIBRARY_TEXT_MAX 768
+#define GT_LIBRARY_TEXT_MAX 1024
 
 /* The values in one line, "Collective name: allreduce, dtype: Float", as .pftrace files hold them;
  * and back. Returns the length, without the 0 behind. */

@@ -15,6 +15,7 @@
 #define GT_LIBRARY_LIBRARY  "libgputrace-libraries.so"
 #define GT_LIBRARY_CUBLAS   "libgputrace-cublas.so"
 #define GT_LIBRARY_CUFFT    "libgputrace-cufft.so"
+#define GT_LIBRARY_CUDNN    "libgputrace-cudnn.so"
 #define GT_LIBRARY_VARIABLE "gputrace_library_sink"
 
 /* On the thread that calls. No lock, no allocation, no system call once that is known; errno is
@@ -25,6 +26,8 @@ struct gt_library_sink {
 	void (*end)(int result);
 	/* The program calls @symbol, which its @library does not have. Not on a hot path. */
 	void (*missing)(const char *symbol, const char *library);
+	/* The @library is of a version whose descriptors nobody here knows. Not on a hot path. */
+	void (*unknown)(const char *library, uint64_t version);
 };
 
 #endif

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "core/guest/text.h"
+#include "core/schema/calls/shapes.h"
 
 #define OVERFLOW "overflow"
 #define DEFAULT  "default" /* CUBLAS_GEMM_DEFAULT */
@@ -62,6 +63,41 @@ static void put_sizes(struct math_put *put, const struct gt_math_call *call)
 			put_size(put, sizes_of[gt_math_is_transform(call->function)][i], sizes[i]);
 }
 
+/* One group is no argument. */
+static void put_shapes(struct math_put *put, const struct gt_math_call *call)
+{
+	struct gt_shapes shapes;
+	uint8_t bytes[GT_SHAPES_BYTES];
+
+	memcpy(bytes, call->shapes, sizeof(bytes));
+	if (call->sizes || !gt_shapes_decode(bytes, &shapes))
+		return;
+	for (unsigned int part = 0; part < GT_SHAPES_PART_COUNT_; part++) {
+		struct gt_library_value *value = &put->values[put->count];
+
+		if ((part == GT_SHAPES_OF_GROUPS && shapes.groups == 1) ||
+		    !gt_shapes_text(&shapes, (enum gt_shapes_part)part, value->room))
+			continue;
+		value->arg = (enum gt_library_arg)(GT_LIBRARY_INPUT + part);
+		value->number = 0;
+		value->text = value->room;
+		put->count++;
+	}
+}
+
+static void put_graph(struct math_put *put, const struct gt_math_call *call)
+{
+	struct gt_library_value *value = &put->values[put->count];
+
+	if (call->has_algorithm || !call->operations)
+		return;
+	gt_math_operations(call->operations, value->room);
+	value->arg = GT_LIBRARY_GRAPH;
+	value->number = 0;
+	value->text = value->room;
+	put->count++;
+}
+
 static const char *word(const char *const *words, size_t count, uint8_t number)
 {
 	return number < count ? words[number] : NULL;
@@ -84,7 +120,7 @@ static void put_way(struct math_put *put, const struct gt_math_call *call)
 		put_text(put, GT_LIBRARY_ALGORITHM, DEFAULT);
 	else if (call->has_algorithm)
 		put_size(put, GT_LIBRARY_ALGORITHM, call->algorithm);
-	else
+	else if (!gt_math_is_network(call->function))
 		put_text(put, GT_LIBRARY_EPILOGUE, gt_math_epilogue(call->epilogue));
 }
 
@@ -99,6 +135,10 @@ size_t gt_math_values(const struct gt_math_call *call, bool of_kernel,
 	if (of_kernel)
 		put_text(&put, GT_LIBRARY_CALL, gt_math_function(call->function));
 	put_sizes(&put, call);
+	if (gt_math_is_network(call->function)) {
+		put_shapes(&put, call);
+		put_graph(&put, call);
+	}
 	put_way(&put, call);
 	if (call->overflow)
 		put_text(&put, GT_LIBRARY_FLOPS, OVERFLOW);
@@ -178,11 +218,28 @@ static void set_word(struct gt_math_call *call, enum gt_library_arg arg, const c
 		call->epilogue = gt_math_find_epilogue(text, length);
 }
 
+static bool set_shapes(struct gt_math_call *call, enum gt_library_arg arg, const char *text,
+		       size_t length)
+{
+	struct gt_shapes shapes = {0};
+
+	if (arg < GT_LIBRARY_INPUT || arg > GT_LIBRARY_GROUPS)
+		return false;
+	gt_shapes_decode(call->shapes, &shapes);
+	gt_shapes_parse(&shapes, (enum gt_shapes_part)(arg - GT_LIBRARY_INPUT), text, length);
+	gt_shapes_code(&shapes, call->shapes);
+	return true;
+}
+
 /* A number that is too large for JSON is a text, too. */
 void gt_math_set_text(struct gt_math_call *call, enum gt_library_arg arg, const char *text,
 		      size_t length)
 {
-	if (length && is_digit(*text))
+	if (set_shapes(call, arg, text, length))
+		return;
+	if (arg == GT_LIBRARY_GRAPH)
+		call->operations = gt_math_find_operations(text, length);
+	else if (length && is_digit(*text))
 		gt_math_set_number(call, arg, digits(text, length));
 	else if (arg == GT_LIBRARY_CALL)
 		call->function = (uint16_t)gt_math_find_function(text, length);

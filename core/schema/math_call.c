@@ -28,16 +28,19 @@ enum formula {
 	FORMULA_COUNT
 };
 
+enum { MATRIX, TRANSFORM, NETWORK };
+
 static const struct {
 	const char *library, *name;
-	uint8_t formula;
-	bool is_transform;
+	uint8_t formula, kind;
 } functions[] = {
-	{NULL, NULL, NO_FORMULA, false},
-#define GT_CUBLAS(family, formula, symbol, name, index, types) {"cublas", name, formula, false},
+	{NULL, NULL, NO_FORMULA, MATRIX},
+#define GT_CUBLAS(family, formula, symbol, name, index, types) {"cublas", name, formula, MATRIX},
 #include "core/schema/cublas.def"
-#define GT_CUFFT(family, formula, symbol, type) {"cufft", #symbol, formula, true},
+#define GT_CUFFT(family, formula, symbol, type) {"cufft", #symbol, formula, TRANSFORM},
 #include "core/schema/calls/cufft.def"
+#define GT_CUDNN(symbol, describe, parameters, arguments) {"cudnn", #symbol, NO_FORMULA, NETWORK},
+#include "core/schema/calls/cudnn.def"
 };
 
 /* library_types.h; names as in c10/core/ScalarType.h where PyTorch has the type. */
@@ -142,7 +145,12 @@ const char *gt_math_library(unsigned int function)
 
 bool gt_math_is_transform(unsigned int function)
 {
-	return function < COUNT(functions) && functions[function].is_transform;
+	return function < COUNT(functions) && functions[function].kind == TRANSFORM;
+}
+
+bool gt_math_is_network(unsigned int function)
+{
+	return function < COUNT(functions) && functions[function].kind == NETWORK;
 }
 
 enum gt_math_function gt_math_find_function(const char *name, size_t length)
@@ -156,6 +164,11 @@ enum gt_math_function gt_math_find_function(const char *name, size_t length)
 const char *gt_math_type(uint8_t type)
 {
 	return type < COUNT(types) ? types[type].name : NULL;
+}
+
+unsigned int gt_math_type_bits(uint8_t type)
+{
+	return type < COUNT(types) ? types[type].bits : 0;
 }
 
 uint8_t gt_math_find_type(const char *name, size_t length)
@@ -195,6 +208,56 @@ uint32_t gt_math_find_epilogue(const char *name, size_t length)
 		if (is(epilogues[i].name, name, length))
 			return epilogues[i].value;
 	return 0;
+}
+
+static const char *const operations[GT_MATH_OPERATION_COUNT_] = {
+	[GT_MATH_CONVOLUTION] = "conv",
+	[GT_MATH_CONVOLUTION_DATA] = "convDgrad",
+	[GT_MATH_CONVOLUTION_FILTER] = "convWgrad",
+	[GT_MATH_MATMUL] = "matmul",
+	[GT_MATH_POINTWISE] = "pointwise",
+	[GT_MATH_REDUCTION] = "reduction",
+	[GT_MATH_NORM] = "norm",
+	[GT_MATH_NORM_GRADIENT] = "normGrad",
+	[GT_MATH_ATTENTION] = "sdpa",
+	[GT_MATH_ATTENTION_GRADIENT] = "sdpaGrad",
+	[GT_MATH_RESHAPE] = "reshape",
+	[GT_MATH_RESAMPLE] = "resample",
+	[GT_MATH_OTHER] = "other",
+	[GT_MATH_MORE] = "more",
+};
+
+void gt_math_operations(uint32_t all, char out[GT_MATH_OPERATIONS_TEXT])
+{
+	size_t n = 0;
+
+	for (; all & 15; all >>= 4) {
+		const char *name = (all & 15) < COUNT(operations) ? operations[all & 15] : "other";
+
+		if (n)
+			out[n++] = '+';
+		memcpy(out + n, name, strlen(name));
+		n += strlen(name);
+	}
+	out[n] = 0;
+}
+
+uint32_t gt_math_find_operations(const char *text, size_t length)
+{
+	const char *end = text + length;
+	uint32_t all = 0;
+
+	for (unsigned int place = 0; text < end && place < 32; place += 4) {
+		const char *plus = memchr(text, '+', (size_t)(end - text));
+		const char *next = plus ? plus : end;
+		uint32_t i = GT_MATH_OTHER;
+
+		for (uint32_t known = 1; known < COUNT(operations); known++)
+			i = is(operations[known], text, (size_t)(next - text)) ? known : i;
+		all |= i << place;
+		text = next + (plus != NULL);
+	}
+	return all;
 }
 
 /* ---- how much it is ---- */

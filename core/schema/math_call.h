@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * A call of a library that computes (cuBLAS, cuFFT), as libgputrace-cublas.so and others like it
- * (preload/libraries) see it, as the trace holds it, and as the kernels that it launches show it.
- * Pure functions, any thread.
+ * A call of a library that computes (cuBLAS, cuFFT, cuDNN), as libgputrace-cublas.so and others
+ * like it (preload/libraries) see it, as the trace holds it, and as the kernels that it launches
+ * show it. Pure functions, any thread.
  */
 #ifndef GT_CORE_SCHEMA_MATH_CALL_H
 #define GT_CORE_SCHEMA_MATH_CALL_H
@@ -18,6 +18,8 @@ enum gt_math_function {
 #include "core/schema/cublas.def"
 #define GT_CUFFT(family, formula, symbol, type) GT_MATH_##symbol,
 #include "core/schema/calls/cufft.def"
+#define GT_CUDNN(symbol, describe, parameters, arguments) GT_MATH_##symbol,
+#include "core/schema/calls/cudnn.def"
 	GT_MATH_FUNCTION_COUNT_
 };
 
@@ -29,13 +31,19 @@ enum { GT_MATH_SAME_A = 1, GT_MATH_SAME_B = 2 };
 
 /* Zeroed: no such call. Its bytes may come from anywhere: any value means something. */
 struct gt_math_call {
-	uint64_t flops;         /* that the call asks for; 0: not claimed */
-	uint64_t bytes;         /* of its operands, each counted once; 0: not known */
-	int64_t m, n, k, batch; /* as the program gave them */
+	uint64_t flops; /* that the call asks for; 0: not claimed */
+	uint64_t bytes; /* of its operands, each counted once; 0: not known */
+	union {
+		uint8_t shapes[32]; /* of cuDNN, if sizes is 0: core/schema/calls/shapes.h */
+		struct {
+			int64_t m, n, k, batch; /* as the program gave them */
+		};
+	};
 	uint32_t number; /* of the call in its file: its kernels have it, too; 0: not known */
 	union {
-		int32_t algorithm; /* cublasGemmAlgo_t, if has_algorithm */
-		uint32_t epilogue; /* else: cublasLtEpilogue_t; 0: not known, or has none */
+		int32_t algorithm;   /* cublasGemmAlgo_t, if has_algorithm */
+		uint32_t operations; /* else, of cuDNN: see gt_math_operations() */
+		uint32_t epilogue;   /* else: cublasLtEpilogue_t; 0: not known, or has none */
 	};
 	uint16_t function; /* enum gt_math_function */
 	uint8_t a, b, c;   /* cudaDataType + 1 of the operands; 0: there is none */
@@ -58,12 +66,46 @@ const char *gt_math_library(unsigned int function);
 /* Its sizes are those of a transform. */
 bool gt_math_is_transform(unsigned int function);
 
+/* It is one of cuDNN. */
+bool gt_math_is_network(unsigned int function);
+
+/* What a graph of cuDNN does, in its order, 4 bits each from the lowest on, 0 behind the last. */
+enum {
+	GT_MATH_NO_OPERATION,
+	GT_MATH_CONVOLUTION,
+	GT_MATH_CONVOLUTION_DATA,
+	GT_MATH_CONVOLUTION_FILTER,
+	GT_MATH_MATMUL,
+	GT_MATH_POINTWISE,
+	GT_MATH_REDUCTION,
+	GT_MATH_NORM,
+	GT_MATH_NORM_GRADIENT,
+	GT_MATH_ATTENTION,
+	GT_MATH_ATTENTION_GRADIENT,
+	GT_MATH_RESHAPE,
+	GT_MATH_RESAMPLE,
+	GT_MATH_OTHER,
+	GT_MATH_MORE, /* more than there is room for */
+	GT_MATH_OPERATION_COUNT_
+};
+
+#define GT_MATH_OPERATIONS_TEXT 112
+
+/* "conv+pointwise"; "": none. */
+void gt_math_operations(uint32_t operations, char out[GT_MATH_OPERATIONS_TEXT]);
+
+/* And back. */
+uint32_t gt_math_find_operations(const char *text, size_t length);
+
 /* The function of that name; GT_MATH_NONE: none. */
 enum gt_math_function gt_math_find_function(const char *name, size_t length);
 
 /* PyTorch's name of a cudaDataType + 1, "Float"; NULL: none. And back, 0: none. */
 const char *gt_math_type(uint8_t type);
 uint8_t gt_math_find_type(const char *name, size_t length);
+
+/* Bits of one of it; 0: none. */
+unsigned int gt_math_type_bits(uint8_t type);
 
 /* "CUBLAS_COMPUTE_32F_FAST_TF32", or what gt_math_type() says; NULL: not known. And back. */
 const char *gt_math_compute(uint8_t compute);

@@ -17,6 +17,7 @@ static const struct {
 	{"nccl", GT_LIBRARY_LIBRARY, "NCCL"},
 	{"cublas", GT_LIBRARY_CUBLAS, "cuBLAS"},
 	{"cufft", GT_LIBRARY_CUFFT, "cuFFT"},
+	{"cudnn", GT_LIBRARY_CUDNN, "cuDNN"},
 };
 
 static int start(void *part)

@@ -56,6 +56,15 @@ void math_end(struct math_entry *entry, int result)
 		entry->sink->end(result);
 }
 
+void math_unknown(const char *library, uint64_t version)
+{
+	const struct gt_library_sink *sink =
+		atomic_load_explicit(&gputrace_library_sink, memory_order_acquire);
+
+	if (sink)
+		sink->unknown(library, version);
+}
+
 void math_missing(const char *symbol, const char *library)
 {
 	const struct gt_library_sink *sink =

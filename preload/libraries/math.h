@@ -29,6 +29,9 @@ void math_begin_counted(struct math_entry *entry, struct gt_math_call *call);
 /* @result: what the library returned. */
 void math_end(struct math_entry *entry, int result);
 
+/* What is known of the library does not hold for its version. */
+void math_unknown(const char *library, uint64_t version);
+
 /* The program calls a function that its library does not have: told once for each. */
 void math_missing(const char *symbol, const char *library);
 

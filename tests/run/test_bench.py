@@ -18,6 +18,7 @@ OWN = ["none", "preload", "floor", "hooks", "kernels", "minimal", "calls", "stac
        "pftrace"]
 HAS_CUBLAS = (BUILD / "tests/simcuda/130000/libcublas.so.13").exists()
 HAS_CUFFT = (BUILD / "tests/simcuda/130000/libcufft.so.12").exists()
+HAS_CUDNN = (BUILD / "tests/simcuda/130000/libcudnn.so.9").exists()
 PER_THREAD = 9  # CUpti_ActivityAttribute
 FAKE_NSYS = """#!/bin/sh
 [ "$1" != --version ] || exit 0
@@ -122,10 +123,18 @@ class TestBench(BenchTest):
         self.assertGreater(alone, 0)
         self.assertGreater(recorded, alone + 200)
 
+    @unittest.skipUnless(HAS_CUDNN, "the simulated device has no cuDNN")
+    def test_convolutions(self):
+        told = self.levels(self.measure("--workloads=convolutions", "--levels=stacks,cudnn"), "convolutions")
+        alone, recorded = (told[name]["bytes_per_launch"]["median"] for name in ("stacks", "cudnn"))
+        self.assertGreater(alone, 0)
+        self.assertGreater(recorded, alone + 200)
+
     def test_every_workload(self):
         names = "loop,loop4,loop16,sets,rate1k,rate10k,rate100k,rate200k,rate300k,graph,copies,decode,writes,locks"
         names += ",products" if HAS_CUBLAS else ""
         names += ",transforms" if HAS_CUFFT else ""
+        names += ",convolutions" if HAS_CUDNN else ""
         told = self.measure("--levels=none,stacks", "--workloads=" + names, "--clock=cpu")
         for name in names.split(","):
             for level in self.levels(told, name).values():

@@ -35,7 +35,7 @@ MAY_INCLUDE = {
     "core/elf": set(),
     "core/arch": set(),
     "core/guest": {"core/arch"},
-    "core/schema/calls": set(),
+    "core/schema/calls": {"core/guest"},
     "core/schema": {"core/guest", "core/schema/calls"},
     "core/overhead": set(),
     "core/row": {"core/guest"},

@@ -4,6 +4,9 @@
  */
 #include <criterion/criterion.h>
 
+#include <string.h>
+
+#include "core/schema/calls/shapes.h"
 #include "core/schema/library_call.h"
 
 #define FLOAT   1
@@ -94,6 +97,85 @@ Test(math_call, transform_that_is_too_large)
 	call.n = 1ll << 40;
 	cr_assert(counted(call).overflow);
 	cr_assert_eq(counted(call).bytes, 0);
+}
+
+static const struct gt_shapes convolution = {.rank = 4,
+					     .is_convolution = true,
+					     .input = {8, 64, 56, 57},
+					     .channels = 128,
+					     .groups = 2,
+					     .filter = {3, 5},
+					     .padding = {1, 2},
+					     .stride = {2, 1},
+					     .dilation = {1, 2}};
+
+Test(math_call, convolution)
+{
+	struct gt_shapes again;
+	uint8_t bytes[GT_SHAPES_BYTES];
+	uint64_t flops;
+
+	cr_assert(gt_shapes_code(&convolution, bytes));
+	cr_assert(gt_shapes_decode(bytes, &again));
+	cr_assert_eq(gt_shapes_output(&again, 0), 28);
+	cr_assert_eq(gt_shapes_output(&again, 1), 53);
+	cr_assert(gt_shapes_flops(&again, &flops));
+	cr_assert_eq(flops, UINT64_C(2) * 8 * 128 * 28 * 53 * 32 * 15);
+	cr_assert_eq(gt_shapes_elements(&again, GT_SHAPES_FILTER), 128 * 32 * 15);
+	again.stride[0] = 0;
+	cr_assert_eq(gt_shapes_output(&again, 0), 0);
+	again.input[0] = again.channels = UINT64_C(1) << 40;
+	again.stride[0] = 1;
+	cr_assert(!gt_shapes_flops(&again, &flops));
+	again.rank = 40;
+	cr_assert(!gt_shapes_code(&again, bytes));
+	cr_assert(!gt_shapes_decode(bytes, &again));
+}
+
+/* Any bytes are read without harm, and what does not fit is left out. */
+Test(math_call, any_shapes)
+{
+	struct gt_shapes shapes;
+	uint8_t bytes[GT_SHAPES_BYTES];
+	char text[GT_SHAPES_TEXT];
+	uint64_t flops;
+
+	for (unsigned int i = 0; i < 4096; i++) {
+		for (unsigned int j = 0; j < sizeof(bytes); j++)
+			bytes[j] = (uint8_t)((i + 1) * 2654435761u * (j + 1) >> (i % 23));
+		bytes[0] = (uint8_t)(128 | (3 + i % 3));
+		if (!gt_shapes_decode(bytes, &shapes))
+			continue;
+		for (int part = 0; part < GT_SHAPES_PART_COUNT_; part++)
+			cr_assert(gt_shapes_text(&shapes, (enum gt_shapes_part)part, text) <
+				  sizeof(text));
+		gt_shapes_flops(&shapes, &flops);
+	}
+	memset(bytes, 255, sizeof(bytes));
+	cr_assert(!gt_shapes_decode(bytes, &shapes));
+	shapes = convolution;
+	for (int i = 0; i < 4; i++)
+		shapes.input[i] = UINT64_MAX;
+	cr_assert(!gt_shapes_code(&shapes, bytes));
+	cr_assert_eq(bytes[0], 0);
+}
+
+/* What is written of a call of cuDNN is read again. */
+Test(math_call, network)
+{
+	struct gt_library_call call = {.is_math = true, .result = 0}, again = {.is_math = true};
+	char text[GT_LIBRARY_TEXT_MAX];
+	size_t length;
+
+	call.math.function = GT_MATH_cudnnBackendExecute;
+	call.math.operations = GT_MATH_CONVOLUTION | GT_MATH_POINTWISE << 4 | GT_MATH_MORE << 8;
+	call.math.a = FLOAT;
+	cr_assert(gt_shapes_code(&convolution, call.math.shapes));
+	length = gt_library_text(&call, true, text);
+	cr_assert(strstr(text, "input: 8x64x56x57, filter: 128x32x3x5, output: 8x128x28x53"));
+	cr_assert(strstr(text, "operations: conv+pointwise+more"));
+	gt_library_parse(text, length, &again);
+	cr_assert(!memcmp(&again, &call, sizeof(call)));
 }
 
 /* x[i] = (b[i] - sum over j < i of a[i][j] x[j]) / a[i][i], for each column. */

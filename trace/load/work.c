@@ -30,6 +30,12 @@ static const struct {
 	{"CUBLAS_COMPUTE_32F", "Float8_e5m2", GT_WORK_F8},
 	{"Float", "Float", GT_WORK_F32}, /* of cuFFT */
 	{"Float", "ComplexFloat", GT_WORK_F32},
+	{"Float", "Half", GT_WORK_F16}, /* of cuDNN */
+	{"Float", "BFloat16", GT_WORK_BF16},
+	{"Float", "Float8_e4m3fn", GT_WORK_F8},
+	{"Float", "Float8_e5m2", GT_WORK_F8},
+	{"Half", "Half", GT_WORK_F16},
+	{"Int", "Char", GT_WORK_I8},
 	{"Double", NULL, GT_WORK_F64},
 	{"CUBLAS_COMPUTE_32I", "Char", GT_WORK_I8},
 	{"CUBLAS_COMPUTE_32I_PEDANTIC", "Char", GT_WORK_I8},

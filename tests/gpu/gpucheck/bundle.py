@@ -102,6 +102,7 @@ def contents(cupti):
              (build / "preload" / "libgputrace-libraries.so", "build/preload/libgputrace-libraries.so"),
              (build / "preload" / "libgputrace-cublas.so", "build/preload/libgputrace-cublas.so"),
              (build / "preload" / "libgputrace-cufft.so", "build/preload/libgputrace-cufft.so"),
+             (build / "preload" / "libgputrace-cudnn.so", "build/preload/libgputrace-cudnn.so"),
              (build / "preload" / "libgputrace-osrt.so", "build/preload/libgputrace-osrt.so"),
              (build / "preload" / "libgputrace-torch.so", "build/preload/libgputrace-torch.so"),
              (build / "cli" / "gputrace-launcher", "build/cli/gputrace-launcher"),
