@@ -22,6 +22,7 @@
 #define ANSWER_NS 200000000u /* a thread that waits for a processor answers late ... */
 #define ALL_NS    400000000u /* ... and all together may take so long */
 #define NAP_NS    500000u
+#define STEADY    5 /* looks that find a thread running before it is asked by a signal */
 
 static struct {
 	bool has_signal;
@@ -180,6 +181,22 @@ static bool look_outside(uint32_t tid, const struct gt_call_view *view, uint32_t
 	return false;
 }
 
+/* A signal ends the nanosleep that begins just then: a thread that runs and sleeps in turn is met
+ * asleep. True: it has been. */
+static bool await_waiting(uint32_t tid, const struct gt_call_view *view, uint32_t frames,
+			  struct gt_look *ret_look)
+{
+	for (int i = 0; i < STEADY; i++) {
+		if (i)
+			nap();
+		if (look_outside(tid, view, frames, ret_look))
+			return true;
+		if (!frames || ret_look->where != GT_SAMPLE_RUNNING)
+			return false;
+	}
+	return false;
+}
+
 void gt_look_at(struct gt_thread *thread, uint32_t frames, struct gt_look *ret_look)
 {
 	uint32_t tid = __atomic_load_n(&thread->tid, __ATOMIC_RELAXED);
@@ -187,7 +204,7 @@ void gt_look_at(struct gt_thread *thread, uint32_t frames, struct gt_look *ret_l
 
 	*ret_look = (struct gt_look){.where = GT_SAMPLE_UNKNOWN};
 	gt_call_view(thread, &view);
-	if (!look_outside(tid, &view, frames, ret_look) && frames &&
+	if (!await_waiting(tid, &view, frames, ret_look) && frames &&
 	    ret_look->where == GT_SAMPLE_RUNNING)
 		ret_look->record = read_running(thread, tid, &view, frames);
 }
