@@ -5,6 +5,7 @@
 #include <signal.h>
 
 #include "cli/cmdline.h"
+#include "cli/export_dataset.h"
 #include "cli/progress.h"
 #include "transform/export.h"
 
@@ -12,6 +13,10 @@ static const struct gt_cmdline_option options[] = {
 	{"sqlite", "FILE", NULL,
 	 "write an SQLite file with the tables and columns of an nsys export"},
 	{"csv", "FOLDER", NULL, "write a folder of CSV files, one per table"},
+	{"parquet", "FOLDER", NULL,
+	 "write a dataset of Parquet files: TABLE/rank=N/ (docs/DATASET.md); needs a Python with "
+	 "pyarrow, python3 or that of GPUTRACE_PYTHON"},
+	{"arrow", "FOLDER", NULL, "the same in Arrow files"},
 	{NULL, NULL, NULL, NULL},
 };
 
@@ -70,17 +75,25 @@ static int export_to(const struct gt_job *job, const struct gt_export_sink *sink
 static int run_export(const struct gt_cmdline *args)
 {
 	const char *sqlite = gt_cmdline_get(args, "sqlite"), *csv = gt_cmdline_get(args, "csv");
+	const char *parquet = gt_cmdline_get(args, "parquet");
+	const char *arrow = gt_cmdline_get(args, "arrow");
 	struct gt_job job;
 	int rc;
 
-	if (!sqlite && !csv)
-		return gt_cmdline_wrong(args, "one of --sqlite=FILE and --csv=FOLDER is needed");
+	if (parquet && arrow)
+		return gt_cmdline_wrong(args, "--parquet or --arrow, not both");
+	if (!sqlite && !csv && !parquet && !arrow)
+		return gt_cmdline_wrong(args, "one of --sqlite=FILE, --csv=FOLDER, "
+					      "--parquet=FOLDER and --arrow=FOLDER is needed");
 	watch_signals();
 	gt_progress_start("exporting");
 	rc = gt_job_find_readable(&job, args->inputs, args->input_count, gt_cmdline_complain);
 	rc = rc < 0 ? GT_EXIT_FAILED : export_to(&job, &gt_export_sqlite, sqlite);
 	if (!rc)
 		rc = export_to(&job, &gt_export_csv, csv);
+	if (!rc && (parquet || arrow))
+		rc = gt_export_dataset(parquet ? "parquet" : "arrow", parquet ? parquet : arrow,
+				       job.paths.at, job.paths.count);
 	gt_progress_stop();
 	gt_job_fini(&job);
 	end_by_signal();
@@ -102,14 +115,15 @@ static const struct gt_cmdline_spec spec = {
 		"are "
 		"packed as "
 		"in nsys; if several processes have the same pid, the second and later ones get "
-		"another machine id. An existing target is not overwritten. For Parquet, "
-		"convert the CSV files with DuckDB (Debian 12 has no C library that writes it).",
+		"another machine id. An existing target is not overwritten. A dataset "
+		"(--parquet, --arrow) has tables and columns of its own, and what gaps and ranks "
+		"say: docs/DATASET.md.",
 	.example = "# an nsys export, for scripts that read nsys\n"
 		   "gputrace export --sqlite=trace.sqlite trace.json\n"
-		   "# Parquet, with DuckDB\n"
-		   "gputrace export --csv=tables trace.json\n"
-		   "duckdb -c \"COPY (FROM 'tables/CUPTI_ACTIVITY_KIND_KERNEL.csv') TO "
-		   "'kernels.parquet'\"",
+		   "# Parquet of all ranks, and a question to it in SQL\n"
+		   "gputrace export --parquet=tables out\n"
+		   "duckdb -c \"SELECT rank, name, sum(dur) "
+		   "FROM 'tables/kernels/*/*.parquet' GROUP BY ALL\"",
 	.options = options,
 	.min_inputs = 1,
 	.max_inputs = SIZE_MAX,
@@ -125,6 +139,6 @@ static int run(int argc, char **argv)
 const struct gt_command gt_command_export = {
 	.name = "export",
 	.arguments = "[FILE|FOLDER...]",
-	.help = "export to SQLite with the schema of nsys, or to CSV",
+	.help = "export to SQLite with the schema of nsys, to CSV, Parquet or Arrow",
 	.run = run,
 };

@@ -44,7 +44,7 @@ class TestInstall(unittest.TestCase):
         for name in ("bin/gputrace", "share/man/man1/gputrace.1", "share/man/man1/gputrace-stats.1",
                      "share/bash-completion/completions/gputrace"):
             self.assertIn(f"/usr/{name}", places)
-        for name in ("libgputrace.so", "gputrace-cli"):
+        for name in ("libgputrace.so", "gputrace-cli", "libgputrace-arrow.so", "gputrace_dataset.py"):
             self.assertTrue([place for place in places if place.endswith("/" + name)], name)
 
     def test_links_of_the_installed_page_lead_somewhere(self):

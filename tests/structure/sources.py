@@ -96,6 +96,7 @@ MAY_INCLUDE = {
     "recover": GUEST_CORE | READERS | {"trace", "trace/file", "writers", "writers/chrome", "writers/perfetto"},
     "transform/job": GUEST_CORE | READERS | {"trace", "trace/file", "transform"},
     "transform": GUEST_CORE | READERS | {"trace", "trace/file", "analysis", "analysis/table", "recover", "writers"},
+    "transform/arrow": GUEST_CORE | READERS | {"trace", "trace/file", "analysis", "analysis/ranks", "analysis/table"},
     "cli/run": GUEST_CORE | READERS | {"trace", "recover", "cli/control"},
     "cli/control": GUEST_CORE | READERS | {"analysis/table", "cli", "recover"},
     "cli/attach": {"cli", "core/elf", "core/window"},
