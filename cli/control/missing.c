@@ -17,8 +17,9 @@ int gt_missing_take(struct gt_missing *missing, uint32_t pid, int32_t rank, cons
 		struct gt_missing_member m = {.pid = pid, .rank = rank};
 		unsigned long id;
 
-		if (sscanf(lines, "%lx %u %u %lu %39[A-Za-z0-9?] %lu %lu %39[-A-Za-z0-9?] %lu %lu",
-			   &id, &m.members, &m.number, &m.last, m.last_name, &m.last_ms, &m.waits,
+		if (sscanf(lines,
+			   "%lx %u %u %lu %39[A-Za-z0-9_?] %lu %lu %39[-A-Za-z0-9_?] %lu %lu", &id,
+			   &m.members, &m.number, &m.last, m.last_name, &m.last_ms, &m.waits,
 			   m.waits_name, &m.waits_ms, &m.idle_ms) != 10 ||
 		    !id)
 			continue;

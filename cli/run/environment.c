@@ -68,6 +68,7 @@ static const struct helper nccl = {GT_LIBRARY_LIBRARY, "calls of NCCL are"};
 static const struct helper cublas = {GT_LIBRARY_CUBLAS, "calls of cuBLAS are"};
 static const struct helper cufft = {GT_LIBRARY_CUFFT, "calls of cuFFT are"};
 static const struct helper cudnn = {GT_LIBRARY_CUDNN, "calls of cuDNN are"};
+static const struct helper mpi = {GT_LIBRARY_MPI, "calls of MPI are"};
 static const struct helper osrt = {GT_OS_LIBRARY, "calls of the operating system are"};
 
 /* Adds ":PATH" of a helper that is @wanted to @list. */
@@ -100,6 +101,7 @@ static void find_helpers(const char *library, const struct gt_config *config, ch
 	add_helper(library, &cublas, strstr(libraries, "cublas") != NULL, list, size);
 	add_helper(library, &cufft, strstr(libraries, "cufft") != NULL, list, size);
 	add_helper(library, &cudnn, strstr(libraries, "cudnn") != NULL, list, size);
+	add_helper(library, &mpi, strstr(libraries, "mpi") != NULL, list, size);
 	add_helper(library, &osrt, gt_config_number(config, GT_CONFIG_OSRT) != 0, list, size);
 }
 
@@ -107,7 +109,7 @@ static void plan_preload(const char *path, const char *helpers, const struct gt_
 			 struct gt_environment *environment)
 {
 	const char *others = get("LD_PRELOAD");
-	char all[11 * PATH_MAX];
+	char all[12 * PATH_MAX];
 
 	if (target->is_musl || target->is_foreign || (target->has_sanitizer && !others))
 		return;

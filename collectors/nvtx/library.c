@@ -15,12 +15,27 @@
 
 static uint32_t stack; /* the domain that keeps the levels */
 
-static bool begin(const struct gt_library_call *library)
+static bool begin_at(const struct gt_library_call *library, uint64_t began)
 {
 	struct gt_nvtx_call call = {
-		.domain = stack, .library = library, .value_type = GT_NVTX_LIBRARY};
+		.domain = stack, .library = library, .value_type = GT_NVTX_LIBRARY, .time = began};
 
 	return gt_nvtx_push(&call) >= 0;
+}
+
+static bool begin(const struct gt_library_call *library)
+{
+	return begin_at(library, 0);
+}
+
+/* The result in the lower half of the value: gt_library_ended reads it. */
+static void end_from(int result, uint32_t source)
+{
+	struct gt_nvtx_call call = {.domain = stack,
+				    .value = (uint64_t)source << 32 | (uint32_t)result,
+				    .value_type = GT_NVTX_UNSIGNED};
+
+	gt_nvtx_pop(&call);
 }
 
 static void end(int result)
@@ -43,9 +58,17 @@ static void unknown(const char *library, uint64_t version)
 		   library, (unsigned long)version);
 }
 
+static void declined(void)
+{
+	gt_log_say(
+		"the MPI of this process is neither Open MPI nor of MPICH's ABI: its calls are not "
+		"recorded");
+}
+
 bool gt_libraries_listen(const char *interposer)
 {
-	static const struct gt_library_sink sink = {begin, end, missing, unknown};
+	static const struct gt_library_sink sink = {begin,    end,     begin_at, end_from,
+						    declined, missing, unknown};
 	struct gt_nvtx_key key = {
 		.kind = GT_NVTX_DOMAIN, .text = STACK, .length = sizeof(STACK) - 1};
 	_Atomic(const struct gt_library_sink *) *variable =

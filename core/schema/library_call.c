@@ -83,6 +83,10 @@ static const char *const names[GT_LIBRARY_ARG_COUNT_] = {
 	[GT_LIBRARY_FLOPS] = "FLOPs",
 	[GT_LIBRARY_OPERANDS] = "operand bytes",
 	[GT_LIBRARY_NUMBER] = "call number",
+	[GT_LIBRARY_SENT] = "sent bytes",
+	[GT_LIBRARY_RECEIVED] = "received bytes",
+	[GT_LIBRARY_TAG] = "tag",
+	[GT_LIBRARY_POLLS] = "polls before",
 };
 
 const char *gt_library_arg_name(enum gt_library_arg arg)
@@ -119,6 +123,8 @@ enum gt_nccl_function gt_library_find_function(const char *name, size_t length)
 
 const char *gt_library_name(const struct gt_library_call *call)
 {
+	if (call->is_mpi)
+		return gt_mpi_name(call->function);
 	return call->is_math ? gt_math_function(call->math.function)
 			     : gt_library_function(call->function);
 }
@@ -134,7 +140,10 @@ void gt_library_set_name(struct gt_library_call *call, const char *name, size_t 
 {
 	enum gt_math_function math = gt_math_find_function(name, length);
 
-	call->function = (uint8_t)gt_library_find_function(name, length);
+	call->function = (uint8_t)gt_mpi_find(name, length);
+	call->is_mpi = call->function != GT_MPI_NONE;
+	if (!call->is_mpi)
+		call->function = (uint8_t)gt_library_find_function(name, length);
 	if (!math)
 		return;
 	become_math(call);
@@ -171,6 +180,8 @@ uint64_t gt_library_bytes(const struct gt_library_call *call)
 {
 	uint64_t most = call->in > call->out ? call->in : call->out, bytes;
 
+	if (call->is_mpi)
+		return most;
 	if (call->is_math || !type_of(call) ||
 	    __builtin_mul_overflow(most, types[call->dtype - 1].bytes, &bytes))
 		return 0;
@@ -231,6 +242,10 @@ static void put_communicator(struct put *put, uint64_t communicator)
 
 static enum gt_library_arg peer_of(const struct gt_library_call *call)
 {
+	if (call->is_mpi)
+		return gt_mpi_is_collective(gt_mpi_class_of(call->function))
+			       ? GT_LIBRARY_ROOT
+			       : GT_LIBRARY_DESTINATION;
 	if (call->function == GT_NCCL_SEND)
 		return GT_LIBRARY_DESTINATION;
 	return call->function == GT_NCCL_RECV ? GT_LIBRARY_SOURCE : GT_LIBRARY_ROOT;
@@ -251,9 +266,27 @@ static void put_message(struct put *put, const struct gt_library_call *call, boo
 	put_text(put, GT_LIBRARY_REDUCTION, reduction_of(call));
 }
 
+/* Of a receive the room, where the status does not tell how much came. */
+static void put_mpi(struct put *put, const struct gt_library_call *call)
+{
+	if (call->in)
+		put_number(put, GT_LIBRARY_SENT, call->in);
+	if (call->out)
+		put_number(put, GT_LIBRARY_RECEIVED, call->out);
+	if (call->source)
+		put_number(put, GT_LIBRARY_SOURCE, call->source - 1u);
+	if (call->has_tag)
+		put_number(put, GT_LIBRARY_TAG, (uint64_t)call->tag);
+	if (call->polls)
+		put_number(put, GT_LIBRARY_POLLS, call->polls);
+}
+
 static void put_collective(struct put *put, const struct gt_library_call *call, bool of_kernel)
 {
-	put_message(put, call, of_kernel);
+	if (call->is_mpi)
+		put_mpi(put, call);
+	else
+		put_message(put, call, of_kernel);
 	if (call->ranks)
 		put_number(put, GT_LIBRARY_RANKS, call->ranks);
 	put_communicator(put, call->communicator);
@@ -349,18 +382,29 @@ void gt_library_set_text(struct gt_library_call *call, enum gt_library_arg arg, 
 	}
 }
 
+static void set_tag(struct gt_library_call *call, uint64_t number)
+{
+	call->has_tag = true;
+	call->tag = (int32_t)number;
+}
+
 void gt_library_set_number(struct gt_library_call *call, enum gt_library_arg arg, uint64_t number)
 {
 	uint64_t *const wide[GT_LIBRARY_ARG_COUNT_] = {[GT_LIBRARY_IN] = &call->in,
 						       [GT_LIBRARY_OUT] = &call->out,
+						       [GT_LIBRARY_SENT] = &call->in,
+						       [GT_LIBRARY_RECEIVED] = &call->out,
 						       [GT_LIBRARY_SEQUENCE] = &call->sequence,
 						       [GT_LIBRARY_GROUP] = &call->communicator};
-	uint32_t *const counts[GT_LIBRARY_ARG_COUNT_] = {
-		[GT_LIBRARY_RANKS] = &call->ranks, [GT_LIBRARY_OPERATIONS] = &call->operations};
-	uint32_t *const numbers[GT_LIBRARY_ARG_COUNT_] = {[GT_LIBRARY_RANK] = &call->rank,
-							  [GT_LIBRARY_ROOT] = &call->peer,
-							  [GT_LIBRARY_SOURCE] = &call->peer,
-							  [GT_LIBRARY_DESTINATION] = &call->peer};
+	uint32_t *const counts[GT_LIBRARY_ARG_COUNT_] = {[GT_LIBRARY_RANKS] = &call->ranks,
+							 [GT_LIBRARY_OPERATIONS] =
+								 &call->operations,
+							 [GT_LIBRARY_POLLS] = &call->polls};
+	uint32_t *const numbers[GT_LIBRARY_ARG_COUNT_] = {
+		[GT_LIBRARY_RANK] = &call->rank,
+		[GT_LIBRARY_ROOT] = &call->peer,
+		[GT_LIBRARY_SOURCE] = call->is_mpi ? &call->source : &call->peer,
+		[GT_LIBRARY_DESTINATION] = &call->peer};
 
 	if (arg >= GT_LIBRARY_ARG_COUNT_)
 		return;
@@ -368,6 +412,8 @@ void gt_library_set_number(struct gt_library_call *call, enum gt_library_arg arg
 		call->result = (int32_t)number;
 	else if (call->is_math)
 		gt_math_set_number(&call->math, arg, number);
+	else if (arg == GT_LIBRARY_TAG)
+		set_tag(call, number);
 	else if (wide[arg])
 		*wide[arg] = number;
 	else if (counts[arg])

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * A call of NCCL, or of a library that computes (math_call.h), as libgputrace-libraries.so
- * (preload/libraries) sees it, as the trace holds it, and as the kernels that it launches show it.
+ * A call of NCCL, of MPI (mpi_call.h), or of a library that computes (math_call.h), as
+ * libgputrace-libraries.so (preload/libraries) and its like see it, as the trace holds it, and as
+ * the kernels that it launches show it.
  * Pure functions, any thread.
  */
 #ifndef GT_CORE_SCHEMA_LIBRARY_CALL_H
@@ -12,6 +13,7 @@
 #include <stdint.h>
 
 #include "core/schema/math_call.h"
+#include "core/schema/mpi_call.h"
 
 /* The functions of core/schema/nccl.def. The numbers are in .pftrace files. */
 enum gt_nccl_function {
@@ -27,21 +29,28 @@ struct gt_library_call {
 		struct {
 			uint64_t communicator; /* of all members, made by us; 0: not known */
 			uint64_t sequence; /* of a collective among its communicator's, from 1 */
-			uint64_t in, out; /* elements that this rank gives and gets; 0: not known */
-			uint32_t ranks;   /* 0: not known */
-			uint32_t rank;    /* plus 1; 0: not known */
-			uint32_t peer;    /* plus 1: root, or whom it sends to or receives from */
-			uint32_t device;  /* plus 1: CUDA's ordinal; 0: not known. In no trace */
-			uint8_t dtype;    /* ncclDataType_t + 1; 0: none */
+			uint64_t in, out;  /* elements, of MPI bytes, that this rank gives and gets;
+					    * 0: not known */
+			uint32_t ranks;    /* 0: not known */
+			uint32_t rank;     /* plus 1; 0: not known */
+			uint32_t peer;     /* plus 1: root, or whom it sends to or receives from */
+			uint32_t device;   /* plus 1: CUDA's ordinal; 0: not known. In no trace */
+			uint8_t dtype;     /* ncclDataType_t + 1; 0: none */
 			uint8_t reduction; /* ncclRedOp_t + 1; 0: none */
 			uint8_t in_group;  /* called between ncclGroupStart and ncclGroupEnd */
+			/* of MPI alone: */
+			uint8_t has_tag;
+			int32_t tag;     /* from 0 */
+			uint32_t source; /* plus 1: whom it receives from; peer: whom it sends to */
+			uint32_t polls;  /* of its like that found nothing, since the one before */
 		};
 		struct gt_math_call math; /* if is_math */
 	};
 	uint32_t operations; /* collectives, sends and receives launched together; 0: it is none */
 	int32_t result;      /* of a call: ncclResult_t, cublasStatus_t, ... */
-	uint8_t function;    /* enum gt_nccl_function */
+	uint8_t function;    /* enum gt_nccl_function; is_mpi: enum gt_mpi_function */
 	uint8_t is_math;     /* not 0: it is no call of NCCL */
+	uint8_t is_mpi;      /* the same: operations is 0 */
 };
 
 /* Arguments of such a call in a trace, in this order. */
@@ -91,6 +100,10 @@ enum gt_library_arg {
 	GT_LIBRARY_FLOPS,
 	GT_LIBRARY_OPERANDS,
 	GT_LIBRARY_NUMBER,
+	GT_LIBRARY_SENT,
+	GT_LIBRARY_RECEIVED,
+	GT_LIBRARY_TAG,
+	GT_LIBRARY_POLLS,
 	GT_LIBRARY_ARG_COUNT_
 };
 
@@ -126,6 +139,12 @@ void gt_library_set_number(struct gt_library_call *call, enum gt_library_arg arg
 size_t gt_library_text(const struct gt_library_call *call, bool of_kernel,
 		       char out[GT_LIBRARY_TEXT_MAX]);
 void gt_library_parse(const char *text, size_t length, struct gt_library_call *call);
+
+/* It has a place among the collectives of its communicator. */
+static inline bool gt_library_is_collective(const struct gt_library_call *call)
+{
+	return !call->is_math && call->communicator && call->sequence;
+}
 
 /* "ncclAllReduce"; NULL: none. */
 const char *gt_library_function(unsigned int function);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What libgputrace-libraries.so, libgputrace-cublas.so and others (preload/libraries) hand to
- * libgputrace.so: begin and end of each call of a library that it interposes.
+ * What libgputrace-libraries.so, libgputrace-cublas.so and others (preload/libraries, preload/mpi)
+ * hand to libgputrace.so: begin and end of each call of a library that it interposes.
  */
 #ifndef GT_CORE_SCHEMA_LIBRARY_SINK_H
 #define GT_CORE_SCHEMA_LIBRARY_SINK_H
@@ -16,6 +16,7 @@
 #define GT_LIBRARY_CUBLAS   "libgputrace-cublas.so"
 #define GT_LIBRARY_CUFFT    "libgputrace-cufft.so"
 #define GT_LIBRARY_CUDNN    "libgputrace-cudnn.so"
+#define GT_LIBRARY_MPI      "libgputrace-mpi.so"
 #define GT_LIBRARY_VARIABLE "gputrace_library_sink"
 
 /* On the thread that calls. No lock, no allocation, no system call once that is known; errno is
@@ -24,6 +25,12 @@ struct gt_library_sink {
 	/* False: it has no room, or does not record: there must be no end. */
 	bool (*begin)(const struct gt_library_call *call);
 	void (*end)(int result);
+	/* The same for MPI. @began: CLOCK_MONOTONIC ns, 0: now. @source: plus 1, whom it has
+	 * received from; 0: not known. */
+	bool (*begin_at)(const struct gt_library_call *call, uint64_t began);
+	void (*end_from)(int result, uint32_t source);
+	/* What the program calls is no MPI that is known: said once. */
+	void (*declined)(void);
 	/* The program calls @symbol, which its @library does not have. Not on a hot path. */
 	void (*missing)(const char *symbol, const char *library);
 	/* The @library is of a version whose descriptors nobody here knows. Not on a hot path. */

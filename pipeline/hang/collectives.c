@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * How far this process is in each communicator of NCCL, see report.h: what it called last, and the
- * oldest collective that the GPU has not finished. Others may wait for the next one.
+ * How far this process is in each communicator of NCCL and MPI, see report.h: what it called last,
+ * and the oldest collective that the GPU has not finished. Others may wait for the next one.
  */
 #include <string.h>
 
@@ -41,6 +41,15 @@ static void see(void *context, const struct gt_in_flight_launch *launch)
 	}
 }
 
+/* The host waits in MPI's. */
+static void see_inside(struct gt_hang_communicator *of, const struct gt_range_collective *one)
+{
+	if (!one->call.is_mpi || !one->is_inside || !gt_mpi_is_now(one->call.function))
+		return;
+	of->waits = one->call;
+	of->waits_age = of->last_age;
+}
+
 void gt_hang_find_collectives(struct gt_hang_report *report)
 {
 	const struct gt_range_collectives *all = gt_ranges_collectives(report->hang->ranges);
@@ -49,13 +58,17 @@ void gt_hang_find_collectives(struct gt_hang_report *report)
 	for (uint32_t i = 0; i < GT_RANGE_COLLECTIVES; i++) {
 		const struct gt_range_collective *one = &all->of[i];
 
-		if (one->call.communicator)
-			report->communicators[report->communicator_count++] =
-				(struct gt_hang_communicator){
-					.last = one->call,
-					.last_age = one->start < report->trace_now
-							    ? report->trace_now - one->start
-							    : 0};
+		struct gt_hang_communicator *of =
+			&report->communicators[report->communicator_count];
+
+		if (!one->call.communicator)
+			continue;
+		*of = (struct gt_hang_communicator){
+			.last = one->call,
+			.last_age = one->start < report->trace_now ? report->trace_now - one->start
+								   : 0};
+		see_inside(of, one);
+		report->communicator_count++;
 	}
 	if (report->has_cupti && report->communicator_count)
 		gt_in_flight_each(&join->flight, join->calls, see, report);
@@ -74,14 +87,21 @@ void gt_hang_communicator_text(uint64_t communicator, char ret_text[GT_HANG_COMM
 
 static const char *name_of(const struct gt_library_call *call)
 {
-	const char *name = gt_library_function(call->function);
+	const char *name = gt_library_name(call);
 
 	return name ? name : "?";
 }
 
+/* Whether it waits in one: of MPI's the call tells, unless it has gone on with a request. */
+static bool is_known(const struct gt_hang_report *report, const struct gt_library_call *last)
+{
+	if (last->is_mpi)
+		return gt_mpi_is_now(last->function);
+	return report->has_cupti && !report->is_outside;
+}
+
 void gt_hang_print_summary(const struct gt_hang_report *report, struct gt_json *out)
 {
-	bool is_known = report->has_cupti && !report->is_outside;
 	char line[256];
 	size_t length;
 
@@ -95,9 +115,9 @@ void gt_hang_print_summary(const struct gt_hang_report *report, struct gt_json *
 			(unsigned long)of->last.communicator, of->last.ranks, of->last.rank,
 			(unsigned long)of->last.sequence, name_of(&of->last),
 			(unsigned long)(of->last_age / 1000000u), (unsigned long)waits->sequence,
-			waits->function ? name_of(waits)
-			: is_known      ? "-"
-					: "?",
+			waits->function               ? name_of(waits)
+			: is_known(report, &of->last) ? "-"
+						      : "?",
 			(unsigned long)(of->waits_age / 1000000u),
 			(unsigned long)(report->idle / 1000000u));
 		gt_json_raw(out, line, length);

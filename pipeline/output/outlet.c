@@ -67,6 +67,8 @@ static bool needs_file(const struct gt_outlet *outlet, const struct gt_event *ev
 		return !*outlet->has_cupti || event->api.enqueues ||
 		       (api && api->flags & GT_CUDA_DEFAULT);
 	}
+	if (event->kind == GT_EVENT_RANGE && event->range.is_library)
+		return true; /* a rank whose kernels others launch has its messages all the same */
 	return gt_event_is_gpu(event->kind);
 }
 

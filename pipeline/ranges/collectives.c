@@ -23,6 +23,8 @@ static struct gt_range_collective *find(struct gt_range_collectives *all, uint64
 
 static bool ends_communicator(const struct gt_library_call *call)
 {
+	if (call->is_mpi)
+		return gt_mpi_class_of(call->function) == GT_MPI_CLASS_FREE;
 	return call->function == GT_NCCL_FINALIZE || call->function == GT_NCCL_DESTROY ||
 	       call->function == GT_NCCL_ABORT;
 }
@@ -40,6 +42,17 @@ void gt_range_collectives_call(struct gt_range_collectives *all, const struct gt
 			*one = (struct gt_range_collective){0};
 	} else if (call->sequence && (one->call.communicator != call->communicator ||
 				      call->sequence >= one->call.sequence)) {
-		*one = (struct gt_range_collective){*call, start};
+		*one = (struct gt_range_collective){*call, start, true};
 	}
+}
+
+void gt_range_collectives_end(struct gt_range_collectives *all, const struct gt_library_call *call)
+{
+	struct gt_range_collective *one;
+
+	if (!gt_library_is_collective(call))
+		return;
+	one = find(all, call->communicator);
+	if (one->call.communicator == call->communicator && one->call.sequence == call->sequence)
+		one->is_inside = false;
 }

@@ -6,6 +6,7 @@
 #ifndef GT_PIPELINE_RANGES_COLLECTIVES_H
 #define GT_PIPELINE_RANGES_COLLECTIVES_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "core/schema/library_call.h"
@@ -16,6 +17,7 @@
 struct gt_range_collective {
 	struct gt_library_call call; /* communicator 0: the place is free */
 	uint64_t start;              /* trace ns */
+	bool is_inside;              /* the call has not returned */
 };
 
 /* Those of the communicators that were used last. Zeroed: none. */
@@ -26,5 +28,8 @@ struct gt_range_collectives {
 /* A call of a library begins at @start. What ends a communicator takes it out. */
 void gt_range_collectives_call(struct gt_range_collectives *all, const struct gt_library_call *call,
 			       uint64_t start);
+
+/* A call of MPI has returned. */
+void gt_range_collectives_end(struct gt_range_collectives *all, const struct gt_library_call *call);
 
 #endif

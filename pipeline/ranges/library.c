@@ -49,7 +49,7 @@ uint64_t gt_range_library_begin(struct gt_ranges *ranges, uint32_t tid,
 	struct gt_range_thread *thread = gt_range_thread_get(ranges, tid);
 	uint64_t number = 0;
 
-	if (!thread)
+	if (!thread || call->is_mpi) /* whatever MPI has the GPU do is no operation of its own */
 		return 0;
 	if (call->is_math)
 		return keep(ranges, call, 1);

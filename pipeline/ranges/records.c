@@ -261,9 +261,15 @@ static void push(struct gt_ranges *ranges, const struct gt_nvtx_record *record)
 }
 
 /* What was refused has computed nothing. */
-static void end_library(struct gt_library_call *call, int32_t result)
+static void end_library(struct gt_ranges *ranges, struct gt_library_call *call, uint64_t value)
 {
+	int32_t result = (int32_t)value;
+
 	call->result = result;
+	if (call->is_mpi) {
+		call->source = value >> 32 ? (uint32_t)(value >> 32) : call->source;
+		gt_range_collectives_end(&ranges->collectives, call);
+	}
 	if (call->is_math && result)
 		call->math.flops = call->math.bytes = call->math.overflow = 0;
 }
@@ -274,7 +280,7 @@ static void end_range(struct gt_ranges *ranges, struct gt_range *range,
 	struct gt_nvtx_decoded decoded;
 
 	if (range->event.is_library) {
-		end_library(&range->event.library, (int32_t)record->value);
+		end_library(ranges, &range->event.library, record->value);
 	} else {
 		decode(record, &decoded);
 		add_payload(&range->event, record, &decoded);

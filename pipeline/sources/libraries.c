@@ -18,6 +18,7 @@ static const struct {
 	{"cublas", GT_LIBRARY_CUBLAS, "cuBLAS"},
 	{"cufft", GT_LIBRARY_CUFFT, "cuFFT"},
 	{"cudnn", GT_LIBRARY_CUDNN, "cuDNN"},
+	{"mpi", GT_LIBRARY_MPI, "MPI"},
 };
 
 static int start(void *part)

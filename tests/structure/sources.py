@@ -75,6 +75,7 @@ MAY_INCLUDE = {
     "pipeline": GUEST_CORE | COLLECTORS | PIPELINE | {"writers"},
     "preload": GUEST_CORE | COLLECTORS | PIPELINE | {"pipeline"},
     "preload/libraries": GUEST_CORE,
+    "preload/mpi": GUEST_CORE,
     "preload/osrt": GUEST_CORE,
     "preload/torch": GUEST_CORE,
     "readers": GUEST_CORE,
