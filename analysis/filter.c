@@ -441,6 +441,21 @@ bool gt_filter_os_call(const struct gt_filter *filter, const struct gt_model *mo
 	return kinds.passed == kinds.asked;
 }
 
+bool gt_filter_mpi_call(const struct gt_filter *filter, const struct gt_model *model,
+			const struct gt_model_mpi_call *call)
+{
+	struct kinds_passed kinds = {0};
+
+	for (size_t i = 0; i < filter->terms.count; i++) {
+		const struct gt_filter_term *term = &filter->terms.at[i];
+
+		if (is_open(&kinds, term) &&
+		    host_passes(term, model, call->thread, call->start, call->start + call->dur))
+			kinds.passed |= BIT(term->kind);
+	}
+	return kinds.passed == kinds.asked;
+}
+
 bool gt_filter_step(const struct gt_filter *filter, const struct gt_model *model,
 		    const struct gt_model_range *step)
 {

@@ -141,6 +141,10 @@ bool gt_filter_call(const struct gt_filter_calls *calls, const struct gt_call *c
 /* Whether all terms that concern GPU operations or ranges let one pass. */
 bool gt_filter_op(const struct gt_filter *filter, const struct gt_model *model,
 		  const struct gt_op *op);
+bool gt_filter_mpi_call(const struct gt_filter *filter, const struct gt_model *model,
+			const struct gt_model_mpi_call *call);
+
+/* See gt_filter_range. */
 bool gt_filter_os_call(const struct gt_filter *filter, const struct gt_model *model,
 		       const struct gt_model_os_call *call);
 bool gt_filter_range(const struct gt_filter *filter, const struct gt_model *model,

@@ -28,7 +28,7 @@ static const struct {
 	{"cpu_instant_event", GT_ROLE_MEMORY},
 	{"gpu_user_annotation", GT_ROLE_IGNORED},
 	{"call_stack", GT_ROLE_IGNORED},
-	{"library", GT_ROLE_IGNORED}, /* what it tells stands on its kernels, too */
+	{"library", GT_ROLE_LIBRARY},
 	{"osrt", GT_ROLE_OS},
 	{"unified_memory", GT_ROLE_UNIFIED},
 	{"cpu_sample", GT_ROLE_SAMPLE},

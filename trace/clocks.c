@@ -40,7 +40,7 @@ int gt_clock_source_take(const struct gt_model *model, struct gt_clock_source *r
 	if (__builtin_add_overflow(model->first, base, &s->first) ||
 	    __builtin_add_overflow(model->last, base, &s->last))
 		s->first = s->last = base;
-	return gt_meetings_take(model, NULL, NULL, &s->meetings);
+	return gt_meetings_take(model, NULL, NULL, true, &s->meetings);
 }
 
 void gt_clock_source_fini(struct gt_clock_source *source)

@@ -25,6 +25,26 @@
 #define DRIFT    (3 * GT_CLOCK_LINE_DRIFT) /* two crystals, and a clock being set right */
 #define BROKEN   20 /* at most 1 of 20 pairs may end before its other member has begun */
 
+struct gt_op gt_meeting_op(const struct gt_model *model, uint32_t number)
+{
+	const struct gt_model_mpi_call *call;
+
+	if (!gt_meeting_is_mpi(model, number))
+		return model->ops.at[number];
+	call = &model->mpi_calls.at[number - model->ops.count];
+	return (struct gt_op){.start = call->start,
+			      .dur = call->dur,
+			      .correlation = -1,
+			      .bytes = call->sent > call->received ? call->sent : call->received,
+			      .name = call->name,
+			      .call = GT_NONE,
+			      .stack = GT_NONE,
+			      .stream = -1,
+			      .device = GT_NO_DEVICE,
+			      .kind = GT_OP_KERNEL,
+			      .comm = call->comm};
+}
+
 static uint64_t key_of(const struct gt_model *model, const struct gt_op *op)
 {
 	const char *name = gt_model_name(model, op->name);
@@ -36,10 +56,16 @@ static uint64_t key_of(const struct gt_model *model, const struct gt_op *op)
 	return gt_hash_pair(key, gt_hash_bytes(name, strlen(name)));
 }
 
+static uint64_t place_in(const struct gt_model *model, uint8_t comm, uint64_t sequence)
+{
+	const char *group = gt_model_name(model, model->groups.at[comm - GT_COMM_GROUPS]);
+
+	return gt_hash_pair(gt_hash_bytes(group, strlen(group)), sequence);
+}
+
 static uint64_t place_of(const struct gt_model *model, const struct gt_op *op)
 {
 	size_t low = 0, high = model->places.count;
-	const char *group;
 
 	while (low < high) {
 		size_t middle = low + (high - low) / 2;
@@ -54,8 +80,7 @@ static uint64_t place_of(const struct gt_model *model, const struct gt_op *op)
 		return 0;
 	if (!model->places.at[low].sequence)
 		return 0;
-	group = gt_model_name(model, model->groups.at[op->comm - GT_COMM_GROUPS]);
-	return gt_hash_pair(gt_hash_bytes(group, strlen(group)), model->places.at[low].sequence);
+	return place_in(model, op->comm, model->places.at[low].sequence);
 }
 
 static bool waits_for_all(const struct gt_model *model, const struct gt_op *op, const void *data)
@@ -103,30 +128,63 @@ static int sort_all(struct gt_meetings *meetings)
 	return meetings->by_key && meetings->by_place ? 0 : -ENOMEM;
 }
 
+static int by_start(const void *a, const void *b)
+{
+	const struct gt_meeting *x = a, *y = b;
+
+	return x->start != y->start ? (x->start > y->start) - (x->start < y->start)
+				    : (x->op > y->op) - (x->op < y->op);
+}
+
+/* False: no clock has such a time. */
+static bool take_times(const struct gt_op *op, int64_t base, struct gt_meeting *meeting)
+{
+	return op->dur >= 0 && !__builtin_add_overflow(op->start, base, &meeting->start) &&
+	       !__builtin_add_overflow(meeting->start, op->dur, &meeting->end) &&
+	       meeting->start > -FAR && meeting->end < FAR;
+}
+
+/* Nobody need wait for a message without a byte, but in a barrier, which has none. */
+static bool is_empty(const struct gt_model_mpi_call *call, const struct gt_op *op)
+{
+	return !op->bytes && gt_mpi_class_of(call->function) != GT_MPI_CLASS_BARRIER;
+}
+
+static uint64_t place_of_mpi(const struct gt_model *model, const struct gt_model_mpi_call *call)
+{
+	return call->sequence && call->comm >= GT_COMM_GROUPS
+		       ? place_in(model, call->comm, call->sequence)
+		       : 0;
+}
+
 int gt_meetings_take(const struct gt_model *model,
 		     bool (*is_in)(const struct gt_model *model, const struct gt_op *op,
 				   const void *data),
-		     const void *data, struct gt_meetings *ret_meetings)
+		     const void *data, bool with_mpi, struct gt_meetings *ret_meetings)
 {
 	const struct gt_header *header = &model->reading.header;
 	int64_t base = header->has_base ? header->base_ns : 0;
+	size_t count = model->ops.count + (with_mpi ? model->mpi_calls.count : 0);
 
 	*ret_meetings = (struct gt_meetings){0};
 	is_in = is_in ? is_in : waits_for_all;
-	for (size_t i = 0; i < model->ops.count; i++) {
-		const struct gt_op *op = &model->ops.at[i];
+	for (size_t i = 0; i < count; i++) {
+		struct gt_op op = gt_meeting_op(model, (uint32_t)i);
+		const struct gt_model_mpi_call *call =
+			i < model->ops.count ? NULL : &model->mpi_calls.at[i - model->ops.count];
 		struct gt_meeting meeting = {.op = (uint32_t)i};
 
-		if (!op->comm || op->dur < 0 || !is_in(model, op, data) ||
-		    __builtin_add_overflow(op->start, base, &meeting.start) ||
-		    __builtin_add_overflow(meeting.start, op->dur, &meeting.end) ||
-		    meeting.start <= -FAR || meeting.end >= FAR)
+		if (!op.comm || (call && is_empty(call, &op)) || !is_in(model, &op, data) ||
+		    !take_times(&op, base, &meeting))
 			continue;
-		meeting.key = key_of(model, op);
-		meeting.place = place_of(model, op);
+		meeting.key = key_of(model, &op);
+		meeting.place = call ? place_of_mpi(model, call) : place_of(model, &op);
 		if (!gt_vec_push(&ret_meetings->all, meeting))
 			return -ENOMEM;
 	}
+	if (with_mpi && ret_meetings->all.count)
+		qsort(ret_meetings->all.at, ret_meetings->all.count, sizeof(*ret_meetings->all.at),
+		      by_start);
 	return sort_all(ret_meetings);
 }
 

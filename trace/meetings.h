@@ -18,8 +18,18 @@ struct gt_meeting {
 	uint64_t key;       /* the same in all members: of kernel, bytes and group */
 	uint64_t place; /* the same in all members and of no other one: of group and place in it;
 			 * 0: not known */
-	uint32_t op;    /* index in the model's ops */
+	uint32_t op;    /* gt_meeting_op() */
 };
+
+/* What a meeting is: the kernel of that number in the model's ops, or behind them a call of MPI as
+ * if it were one, without a device, a stream and a call. */
+struct gt_op gt_meeting_op(const struct gt_model *model, uint32_t number);
+
+/* It is a call of MPI. */
+static inline bool gt_meeting_is_mpi(const struct gt_model *model, uint32_t number)
+{
+	return number >= model->ops.count;
+}
 
 /* Those of one process. */
 struct gt_meetings {
@@ -28,13 +38,13 @@ struct gt_meetings {
 	uint32_t *by_place;            /* indices in all: by place, then start */
 };
 
-/* Takes the collectives of @model for which @is_in says so; NULL: those in which all members wait
- * for all, as of others, a broadcast, one member may be ready before another begins. 0 or -ENOMEM;
- * free with gt_meetings_fini in either case. */
+/* Takes the collectives of @model, with those of MPI only if @with_mpi, for which @is_in says so;
+ * NULL: those in which all members wait for all, as of others, a broadcast, one member may be ready
+ * before another begins. 0 or -ENOMEM; free with gt_meetings_fini in either case. */
 int gt_meetings_take(const struct gt_model *model,
 		     bool (*is_in)(const struct gt_model *model, const struct gt_op *op,
 				   const void *data),
-		     const void *data, struct gt_meetings *ret_meetings);
+		     const void *data, bool with_mpi, struct gt_meetings *ret_meetings);
 void gt_meetings_fini(struct gt_meetings *meetings);
 
 /* Two processes' collectives that are the same one. */

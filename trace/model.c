@@ -19,6 +19,7 @@ void gt_model_fini(struct gt_model *model)
 	gt_vec_free(&model->os_calls);
 	gt_vec_free(&model->pages);
 	gt_vec_free(&model->loadings);
+	gt_vec_free(&model->mpi_calls);
 	gt_vec_free(&model->threads);
 	gt_vec_free(&model->stacks);
 	gt_vec_free(&model->modules);

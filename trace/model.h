@@ -158,6 +158,20 @@ struct gt_model_loading {
 	uint32_t thread;
 };
 
+/* A call of MPI: run --libraries=mpi. */
+struct gt_model_mpi_call {
+	int64_t start, dur;
+	int64_t sent, received; /* bytes, 0: none, or not known */
+	uint64_t communicator;  /* the same in all members, 0: not known */
+	uint64_t sequence; /* of a collective that all members wait in, from 1; 0: it is none */
+	uint32_t name;
+	uint32_t thread;
+	uint32_t rank, peer, source; /* plus 1, in the communicator; 0: none, or not known */
+	uint8_t function;            /* enum gt_mpi_function */
+	uint8_t comm; /* as of struct gt_op: its communicator, where it has a sequence */
+	bool has_failed;
+};
+
 /* A host thread, and where its calls and ranges are in the model. */
 struct gt_thread_track {
 	int64_t pid, tid;
@@ -244,12 +258,13 @@ struct gt_model {
 	char *own_path;   /* path, when it is the model's own */
 	struct gt_reading reading;
 	struct gt_names names;
-	GT_VEC(struct gt_op) ops;                 /* by start */
-	GT_VEC(struct gt_host_wait) waits;        /* by device, stream, start */
-	GT_VEC(struct gt_call) calls;             /* by thread, then start */
-	GT_VEC(struct gt_model_range) ranges;     /* by kind, thread, start */
-	GT_VEC(struct gt_sample) samples;         /* by thread, then time */
-	GT_VEC(struct gt_model_os_call) os_calls; /* by thread, then start */
+	GT_VEC(struct gt_op) ops;                   /* by start */
+	GT_VEC(struct gt_host_wait) waits;          /* by device, stream, start */
+	GT_VEC(struct gt_call) calls;               /* by thread, then start */
+	GT_VEC(struct gt_model_range) ranges;       /* by kind, thread, start */
+	GT_VEC(struct gt_sample) samples;           /* by thread, then time */
+	GT_VEC(struct gt_model_os_call) os_calls;   /* by thread, then start */
+	GT_VEC(struct gt_model_mpi_call) mpi_calls; /* by start */
 	GT_VEC(struct gt_thread_track) threads;
 	GT_VEC(struct gt_frames) stacks;
 	GT_VEC(struct gt_model_module) modules;

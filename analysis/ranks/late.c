@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "analysis/intervals.h"
+#include "trace/meetings.h"
 
 const char *const gt_late_names[GT_LATE_COUNT_] = {
 	[GT_LATE_GPU] = "slower GPU",    [GT_LATE_WORK] = "more GPU work",
@@ -145,15 +146,15 @@ static int add_stretches(const struct gt_model *model, const struct gt_rounds *r
 	qsort(visits, count, sizeof(*visits), by_start);
 	for (size_t i = 0; !rc && i < count; i++) {
 		size_t member = visits[i].member;
-		const struct gt_op *op = &model->ops.at[rounds->members.at[member].op];
+		struct gt_op op = gt_meeting_op(model, rounds->members.at[member].op), before;
 
 		if (!i) {
-			lates->stretch[member].from = lates->stretch[member].to = op->start;
+			lates->stretch[member].from = lates->stretch[member].to = op.start;
 			continue;
 		}
 		lates->before[member] = visits[i - 1].round + 1;
-		lates->stretch[member] = stretch_of(
-			&activity, &model->ops.at[rounds->members.at[visits[i - 1].member].op], op);
+		before = gt_meeting_op(model, rounds->members.at[visits[i - 1].member].op);
+		lates->stretch[member] = stretch_of(&activity, &before, &op);
 	}
 	end_activity(&activity);
 	return rc;

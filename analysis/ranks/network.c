@@ -14,6 +14,7 @@
 
 #include "analysis/group.h"
 #include "trace/communication.h"
+#include "trace/meetings.h"
 
 #define SLOWER 1.25 /* than the middle set */
 #define LEAST  3    /* collectives of a set */
@@ -70,12 +71,12 @@ static int add_round(struct network_search *search, size_t r)
 	const struct gt_round *round = &search->rounds->all.at[r];
 	const struct gt_round_member *member = members_of(search, r);
 	const struct gt_model *model = &search->job->models[member->model];
-	const struct gt_op *op = &model->ops.at[member->op];
+	struct gt_op op = gt_meeting_op(model, member->op);
 	struct gt_group *kind, *set;
 	char key[320];
 
 	snprintf(key, sizeof(key), "%s\n%" PRId64 "\n%u",
-		 gt_communication_collective(gt_model_name(model, op->name)).name, op->bytes,
+		 gt_communication_collective(gt_model_name(model, op.name)).name, op.bytes,
 		 round->count);
 	kind = gt_groups_get(&search->kinds, key);
 	if (!kind)

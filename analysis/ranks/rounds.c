@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "trace/communication.h"
+#include "trace/meetings.h"
 
 #define NO_ROUND UINT32_MAX
 #define SLACK    1000000 /* ns that clocks may be apart where their error is not known */
@@ -58,13 +59,31 @@ static void leave_out(struct party *party, size_t f, struct gt_rounds *rounds)
 	gt_meetings_fini(&party->meetings);
 }
 
+/* Where kernels meet, what the hosts agree on by MPI is beside it. */
+static bool meet_by_mpi(const struct gt_job *job)
+{
+	bool has_mpi = false;
+
+	for (size_t f = 0; f < job->count; f++) {
+		const struct gt_model *model = &job->models[f];
+
+		for (size_t i = 0; i < model->ops.count; i++)
+			if (model->ops.at[i].comm)
+				return false;
+		has_mpi |= model->mpi_calls.count > 0;
+	}
+	return has_mpi;
+}
+
 static int take(struct finding *find, struct gt_rounds *rounds)
 {
+	bool by_mpi = meet_by_mpi(find->job);
+
 	for (size_t f = 0; f < find->job->count; f++) {
 		struct party *party = &find->parties[f];
 		int rc;
 
-		rc = gt_meetings_take(&find->job->models[f], passes, find->filter,
+		rc = gt_meetings_take(&find->job->models[f], passes, find->filter, by_mpi,
 				      &party->meetings);
 		if (rc)
 			return rc;
@@ -165,7 +184,8 @@ static bool are_together(const struct finding *find, const struct gt_round_membe
 {
 	const struct gt_model *model = &find->job->models[member->model];
 
-	return gt_communication_collective(gt_model_name(model, model->ops.at[member->op].name))
+	return gt_communication_collective(
+		       gt_model_name(model, gt_meeting_op(model, member->op).name))
 		.together;
 }
 

@@ -12,7 +12,7 @@
 /* One process in a collective. */
 struct gt_round_member {
 	uint32_t model;     /* index in the job */
-	uint32_t op;        /* index in the model's ops */
+	uint32_t op;        /* gt_meeting_op() */
 	int64_t start, end; /* ns of the job's clock */
 };
 

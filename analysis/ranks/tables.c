@@ -11,6 +11,7 @@
 
 #include "analysis/group.h"
 #include "trace/health.h"
+#include "trace/meetings.h"
 
 static const struct gt_column late_columns[] = {
 	{"rank", "Rank", "rank", GT_COLUMN_TEXT},
@@ -262,7 +263,9 @@ static int add_step_round(const struct gt_ranks *ranks, size_t r, size_t *blame,
 	const struct gt_round_member *member = &ranks->rounds.members.at[round->first];
 	const struct gt_round_member *last = &member[round->last];
 	const struct gt_model *model = &ranks->job->models[last->model];
-	uint32_t range = gt_key_step(model, &model->ops.at[last->op]);
+	struct gt_op op = gt_meeting_op(model, last->op);
+	uint32_t range = gt_meeting_is_mpi(model, last->op) ? gt_model_step_at(model, op.start)
+							    : gt_key_step(model, &op);
 	struct step *step = NULL;
 
 	if (range != GT_NONE) {

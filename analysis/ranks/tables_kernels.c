@@ -11,6 +11,7 @@
 #include "analysis/group.h"
 #include "analysis/ranks/tables.h"
 #include "trace/communication.h"
+#include "trace/meetings.h"
 
 static const struct gt_column collective_columns[] = {
 	{"name", "Collective", "collective", GT_COLUMN_TEXT},
@@ -74,21 +75,21 @@ static int add_round(const struct gt_ranks *ranks, const struct gt_round *round,
 {
 	const struct gt_round_member *member = &ranks->rounds.members.at[round->first];
 	const struct gt_model *model = &ranks->job->models[member->model];
-	const struct gt_op *op = &model->ops.at[member->op];
+	struct gt_op op = gt_meeting_op(model, member->op);
 	struct gt_group *group;
-	uint32_t size = size_of_group(model, op);
+	uint32_t size = size_of_group(model, &op);
 	char key[320];
 
 	/* size and members behind the name: one row for each */
 	snprintf(key, sizeof(key), "%s\n%" PRId64 "\n%u\n%u",
-		 gt_communication_collective(gt_model_name(model, op->name)).name, op->bytes,
+		 gt_communication_collective(gt_model_name(model, op.name)).name, op.bytes,
 		 round->count, size);
 	group = gt_groups_get(groups, key);
 	if (!group || !gt_dist_add(&group->value, round->arrived - round->earliest) ||
 	    !gt_dist_add(&group->other[TRANSFER],
 			 round->end > round->arrived ? round->end - round->arrived : 0))
 		return -ENOMEM;
-	group->tag[TAG_BYTES] = op->bytes;
+	group->tag[TAG_BYTES] = op.bytes;
 	group->tag[TAG_RANKS] = round->count;
 	group->tag[TAG_SIZE] = size;
 	for (uint32_t i = 0; i < round->count; i++)

@@ -30,6 +30,9 @@ GT_USAGE_BUILD(queue_times);
 GT_USAGE_BUILD(health);
 /* Calls of the operating system: os_calls.c. */
 GT_USAGE_BUILD(os_calls);
+/* Calls of MPI, by function and by who sends to whom: mpi.c. */
+GT_USAGE_BUILD(mpi_calls);
+GT_USAGE_BUILD(mpi_peers);
 /* Modules of torch: modules.c. */
 GT_USAGE_BUILD(modules);
 

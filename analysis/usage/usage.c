@@ -18,6 +18,8 @@ const struct gt_report gt_usage_reports[] = {
 	{"gpu_queue_time", "Launch queue over time", gt_usage_queue_times, false},
 	{"gpu_health_sum", "Power, clocks and health of each GPU", gt_usage_health, false},
 	{"osrt_sum", "Calls of the operating system", gt_usage_os_calls, false},
+	{"mpi_sum", "Calls of MPI", gt_usage_mpi_calls, false},
+	{"mpi_peer_sum", "Messages of MPI, by who sends to whom", gt_usage_mpi_peers, false},
 	{"nn_module_sum", "GPU time by nn.Module", gt_usage_modules, false},
 	{NULL, NULL, NULL, false},
 };

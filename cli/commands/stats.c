@@ -21,7 +21,8 @@ static const struct gt_cmdline_option options[] = {
 	 "cuda_gpu_mem_time_sum, cuda_gpu_mem_size_sum, nvtx_sum, nvtx_gpu_proj_sum, "
 	 "cuda_kern_exec_sum, cuda_gpu_graph_sum; others: gpu_stream_use, gpu_step_use, "
 	 "gpu_rank_use, gpu_kern_per_step, gpu_kern_per_rank, gpu_comm_sum, gpu_rate_sum, "
-	 "gpu_queue_sum, gpu_queue_time, gpu_health_sum, osrt_sum, nn_module_sum "
+	 "gpu_queue_sum, gpu_queue_time, gpu_health_sum, osrt_sum, mpi_sum, mpi_peer_sum, "
+	 "nn_module_sum "
 	 "(docs/STATS.md); or all"},
 	{"by", "WHAT", "kernel|stack|line|function|module|op|step|stream|device|rank|nvtx",
 	 "GPU time by kernel, stack, line, function, module (of a frame with a source line: the "

@@ -13,7 +13,7 @@
 #include <stdint.h>
 
 #include "core/schema/math_call.h"
-#include "core/schema/mpi_call.h"
+#include "core/mpi/mpi_call.h"
 
 /* The functions of core/schema/nccl.def. The numbers are in .pftrace files. */
 enum gt_nccl_function {

@@ -105,7 +105,7 @@ static void put_host(const struct gt_hang_host *host, struct gt_json *out)
 static void put_collective(const char *key, const struct gt_library_call *call, uint64_t age,
 			   struct gt_json *out)
 {
-	const char *name = gt_library_function(call->function);
+	const char *name = gt_library_name(call);
 
 	if (!call->function)
 		return;

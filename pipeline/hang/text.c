@@ -143,7 +143,7 @@ static void put_streams(const struct gt_hang_report *report, struct gt_json *out
 
 static const char *function_of(const struct gt_library_call *call)
 {
-	const char *name = gt_library_function(call->function);
+	const char *name = gt_library_name(call);
 
 	return name ? name : "(unknown function)";
 }
@@ -163,8 +163,9 @@ static void put_communicators(const struct gt_hang_report *report, struct gt_jso
 		if (!of->waits.function)
 			continue;
 		gt_hang_age_text(of->waits_age, age, sizeof(age));
-		say(out, "    in flight: collective %lu, %s, launched %s ago\n",
-		    (unsigned long)of->waits.sequence, function_of(&of->waits), age);
+		say(out, "    in flight: collective %lu, %s, %s %s ago\n",
+		    (unsigned long)of->waits.sequence, function_of(&of->waits),
+		    of->waits.is_mpi ? "called" : "launched", age);
 	}
 }
 

@@ -28,7 +28,7 @@ static const char *const sonames[] = {"libmpi.so.40", "libmpich.so.12",     "lib
 static const char *const names[] = {
 	NULL,
 #define GT_MPI(name, class, when, parameters, arguments, ...) "PMPI_" #name,
-#include "core/schema/mpi.def"
+#include "core/mpi/mpi.def"
 };
 
 static const char *const helper_names[MPI_HELPER_COUNT_] = {

@@ -10,7 +10,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "core/schema/mpi_call.h"
+#include "core/mpi/mpi_call.h"
 
 /* A handle as the program passes it; the upper half of an int is anything: see mpi_key(). */
 typedef uintptr_t mpi_handle;

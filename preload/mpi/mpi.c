@@ -32,4 +32,4 @@
 #define GT_MPI(name, class, when, parameters, arguments, ...)                                      \
 	WRAP(MPI_##name, name, false, parameters, arguments, __VA_ARGS__)                          \
 	WRAP(PMPI_##name, name, true, parameters, arguments, __VA_ARGS__)
-#include "core/schema/mpi.def"
+#include "core/mpi/mpi.def"

@@ -68,6 +68,17 @@ def all_reduce(name, ts, dur, correlation):
     )
 
 
+def mpi_call(name, ts, dur, tid=4100, **args):
+    return dict(generate.range_(name, ts, dur, tid=tid), cat="library", args=args)
+
+
+def mpi_all_reduce(rank, ranks, step):
+    """Of step @step, on the host."""
+    return lambda name, ts, dur, correlation: mpi_call(
+        "MPI_Allreduce", ts, dur, **{"sent bytes": BYTES, "received bytes": BYTES, "Group size": ranks,
+                                     "Process Group Name": "0x6d70695f776f726c", "Rank": rank, "Seq": step + 1})
+
+
 def compute(rank, chooser, fault, extra):
     """A step up to its collective: loading, host (@extra: in this step, on all), kernels."""
     hit = rank.number == LATE and fault
@@ -84,7 +95,7 @@ def compute(rank, chooser, fault, extra):
     return t
 
 
-def job(fault=None, ranks=8, steps=40, seed=1, ahead=4 * MS, drift=30e-6, jitter=1500):
+def job(fault=None, ranks=8, steps=40, seed=1, ahead=4 * MS, drift=30e-6, jitter=1500, mpi=False):
     """The ranks, and all rounds: lists of (rank, arrival, end) in true ns."""
     chooser = random.Random(seed)
     members = [
@@ -100,7 +111,7 @@ def job(fault=None, ranks=8, steps=40, seed=1, ahead=4 * MS, drift=30e-6, jitter
         ends = [over + jitter * chooser.gauss(0, 1) for _ in members]
         rounds.append(list(zip(range(ranks), came, ends)))
         for rank, start, end in zip(members, came, ends):
-            rank.slice(all_reduce, "", start, end)
+            rank.slice(mpi_all_reduce(rank.number, ranks, step) if mpi else all_reduce, "", start, end)
             rank.now = end + 5000 + chooser.random() * 2000
         for rank, start in zip(members, begun):
             rank.range(f"ProfilerStep#{step}", start, rank.now - 1000)

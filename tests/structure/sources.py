@@ -22,7 +22,7 @@ import shutil
 import subprocess
 import sys
 
-GUEST_CORE = {"core", "core/arch", "core/control", "core/elf", "core/guest", "core/json", "core/overhead", "core/row", "core/schema",
+GUEST_CORE = {"core", "core/arch", "core/control", "core/elf", "core/guest", "core/json", "core/mpi", "core/overhead", "core/row", "core/schema",
               "core/schema/calls", "core/window"}
 COLLECTORS = {f"collectors/{name}" for name in
               ("call", "cupti", "cupti/library", "cupti/memory", "cupti/records", "nvml", "nvtx", "osrt", "python", "sampler", "symbols",
@@ -35,8 +35,9 @@ MAY_INCLUDE = {
     "core/elf": set(),
     "core/arch": set(),
     "core/guest": {"core/arch"},
+    "core/mpi": set(),
     "core/schema/calls": {"core/guest"},
-    "core/schema": {"core/guest", "core/schema/calls"},
+    "core/schema": {"core/guest", "core/mpi", "core/schema/calls"},
     "core/overhead": set(),
     "core/row": {"core/guest"},
     "core/window": {"core/guest"},

@@ -4,11 +4,13 @@
     test_mpi.py BUILD SOURCE MPI
 """
 
+import json
 import os
 import shutil
 import subprocess
 import sys
 import tempfile
+import time
 import unittest
 
 import preloading
@@ -171,6 +173,52 @@ class Mpi(unittest.TestCase):
             calls = [(e["name"], e["args"].get("sent bytes"), e["args"].get("received bytes")) for e in calls_of(trace)]
             other = ("MPI_Recv", None, 80) if rank else ("MPI_Send", 80, None)
             self.assertEqual(calls, [("MPI_Allreduce", 80, 80), other, ("MPI_Finalize", None, None)])
+
+    def test_who_is_late(self):
+        """By MPI's collectives, without NCCL; and what MPI did in all."""
+        self.run_program("train", "12", "2", "40000000")
+        code, out, err = tool("ranks", "--format=json", self.folder + "/out")
+        self.assertEqual(code, 0, err)
+        tables = json.loads(out)
+        code, _, err = tool("merge", "--output=" + self.folder + "/all.pftrace", self.folder + "/out")
+        self.assertEqual(code, 0, err)
+        merged = json.loads(tool("ranks", "--format=json", self.folder + "/all.pftrace")[1])
+        self.assertEqual(*([(row["Rank"], row["Collectives"]) for row in of["rank_late"][:1]] for of in (tables, merged)))
+        self.assertEqual({row["Rank"]: row["Collectives"] for row in tables["rank_late"]}, {f"rank {r}": 12 for r in range(RANKS)})
+        self.assertEqual((tables["rank_late"][0]["Rank"], tables["rank_late"][0]["Cause"]), ("rank 2", "host"))
+        code, out, err = tool("stats", "--report=mpi_sum", "--format=json", self.folder + "/out")
+        self.assertEqual(code, 0, err)
+        (row,) = [row for row in json.loads(out)["mpi_sum"] if row["Name"] == "MPI_Allreduce"]
+        self.assertEqual((row["Num Calls"], row["Failed"]), (12 * RANKS, 0))
+        self.assertAlmostEqual(row["Sent (MB)"], 12 * RANKS * 1000 * D / 1e6)
+
+    @unittest.skipUnless(os.access("/dev/shm", os.W_OK), "no /dev/shm")
+    def test_who_is_missing(self):
+        boxes = tempfile.mkdtemp(prefix="gt-mpi.", dir="/dev/shm")
+        self.addCleanup(shutil.rmtree, boxes, ignore_errors=True)
+        go, control = self.folder + "/go", dict(GPUTRACE_CONTROL=boxes)
+        job = subprocess.Popen(self.words("missing", "2", go), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, stdin=subprocess.DEVNULL,
+                               env=self.environment(GPUTRACE_FLUSH_PERIOD="100", **control))
+        self.addCleanup(job.kill)
+        (one,) = self.missing(control)
+        self.assertEqual((one["collective"], one["call"], one["members"], one["is_in_flight"]), (10, "MPI_Allreduce", 2, True), one)
+        self.assertEqual([[row["rank"] for row in one[key]] for key in ("waiting", "missing")], [[0], [2]], one)
+        with open(go, "w", encoding="ascii"):
+            pass
+        self.assertEqual(job.wait(100), 0)
+
+    def missing(self, control):
+        """What gputrace hang says of the collectives that somebody waits in, once it does."""
+        end = time.monotonic() + 60
+        while time.monotonic() < end:
+            done = subprocess.run([CLI, "hang", "--json", "all"], capture_output=True, text=True, timeout=100, check=False,
+                                  env=dict(os.environ, **control))
+            found = [json.loads(line) for line in done.stdout.splitlines()]
+            found = [one for one in found if "collective" in one and one["missing"]]
+            if found:
+                return found
+            time.sleep(0.1)
+        return self.fail(done.stdout + done.stderr)
 
     def test_some_ranks(self):
         self.run_program("train", "2", "-1", "0", options=("--libraries=mpi", "--ranks=0,2-3"))

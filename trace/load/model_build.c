@@ -15,6 +15,7 @@
 #include "readers/chrome/block_args.h"
 #include "trace/communication.h"
 #include "trace/load/model_loading.h"
+#include "trace/load/model_mpi.h"
 #include "trace/load/model_os.h"
 
 uint32_t gt_build_thread(struct gt_builder *b, int64_t pid, int64_t tid)
@@ -354,6 +355,11 @@ static bool can_be_added_up(const struct gt_model *model)
 		blocked += (double)model->os_calls.at[i].dur;
 		bytes += model->os_calls.at[i].bytes > 0 ? (double)model->os_calls.at[i].bytes : 0;
 	}
+	for (size_t i = 0; i < model->mpi_calls.count; i++) {
+		blocked += (double)model->mpi_calls.at[i].dur;
+		bytes += (double)model->mpi_calls.at[i].sent +
+			 (double)model->mpi_calls.at[i].received;
+	}
 	return ops < most && bytes < most && calls < most && ranges < most && blocked < most &&
 	       (double)model->last - (double)model->first < most;
 }
@@ -375,6 +381,7 @@ int gt_build_finish(struct gt_builder *b)
 	gt_build_places(model);
 	gt_build_forwards(model);
 	gt_build_works(model);
+	gt_build_mpi_calls(model);
 	index_waits(model);
 	index_calls(model);
 	nest_calls(model);

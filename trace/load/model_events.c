@@ -5,6 +5,7 @@
  */
 #include "trace/load/model_events.h"
 #include "trace/load/model_health.h"
+#include "trace/load/model_mpi.h"
 #include "trace/load/model_os.h"
 
 #include <errno.h>
@@ -393,6 +394,18 @@ static int take_pages(struct model_events *e, const struct gt_event *event,
 	return gt_build_pages(e->model, &pages);
 }
 
+static int take_library(struct model_events *e, const struct gt_event *event,
+			const struct span_of_time *time)
+{
+	struct gt_model_mpi_call call = {.start = time->start, .dur = time->dur};
+
+	if (!event->range.library.is_mpi)
+		return 0;
+	call.name = name_of(e, event->range.name);
+	call.thread = thread_of(e, event->tid);
+	return gt_build_mpi_call(e->model, &call, &event->range.library, event->range.unfinished);
+}
+
 static int take_range(struct model_events *e, const struct gt_event *event,
 		      const struct span_of_time *time)
 {
@@ -403,8 +416,10 @@ static int take_range(struct model_events *e, const struct gt_event *event,
 
 	if (event->range.is_unified)
 		return take_pages(e, event, time);
-	if (event->range.on_gpu || event->range.is_library)
+	if (event->range.on_gpu)
 		return 0;
+	if (event->range.is_library)
+		return take_library(e, event, time);
 	if (event->range.is_os)
 		return take_os_call(e, event, time);
 	range.thread =

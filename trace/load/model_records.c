@@ -11,6 +11,7 @@
 #include "trace/category.h"
 #include "trace/load/model_build.h"
 #include "trace/load/model_health.h"
+#include "trace/load/model_mpi.h"
 #include "trace/load/model_os.h"
 
 /* Row of a thread's samples: this and the thread's id (docs/FORMAT.md). */
@@ -323,6 +324,23 @@ static int take_pages(struct gt_builder *b, const struct gt_trace_event *record)
 	return record->ph == 'X' ? gt_build_pages(b->model, &pages) : 0;
 }
 
+/* What those of NCCL and cuBLAS tell stands on their kernels, too. */
+static int take_library(struct gt_builder *b, const struct gt_trace_event *record)
+{
+	struct gt_library_call library = {0};
+	struct gt_model_mpi_call call = {.start = record->ts};
+	struct gt_span unfinished;
+
+	if (record->ph != 'X' || record->name.len < 4 || memcmp(record->name.text, "MPI_", 4) != 0)
+		return 0;
+	library = gt_library_args(&record->args, &record->name);
+	call.dur = slice_dur(b, record);
+	call.name = put_name(b->model, &record->name);
+	call.thread = gt_build_thread(b, record->pid, record->tid);
+	return gt_build_mpi_call(b->model, &call, &library,
+				 gt_span_member(&record->args, "unfinished", &unfinished));
+}
+
 static int take_slice(struct gt_builder *b, const struct gt_trace_event *record, enum gt_role role)
 {
 	switch (role) {
@@ -351,6 +369,8 @@ static int take_slice(struct gt_builder *b, const struct gt_trace_event *record,
 		return take_os_call(b, record);
 	case GT_ROLE_UNIFIED:
 		return take_pages(b, record);
+	case GT_ROLE_LIBRARY:
+		return take_library(b, record);
 	default:
 		return 0;
 	}

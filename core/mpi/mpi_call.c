@@ -2,7 +2,7 @@
  *
  * See the header.
  */
-#include "core/schema/mpi_call.h"
+#include "core/mpi/mpi_call.h"
 
 #include <string.h>
 
@@ -15,7 +15,7 @@ static const struct {
 	{NULL, GT_MPI_CLASS_OTHER, NOW},
 #define GT_MPI(name, class, when, parameters, arguments, ...)                                      \
 	{"MPI_" #name, GT_MPI_CLASS_##class, when},
-#include "core/schema/mpi.def"
+#include "core/mpi/mpi.def"
 };
 
 /* Its number is a byte of struct gt_library_call. */

@@ -3,17 +3,17 @@
  * The functions of MPI that libgputrace-mpi.so (preload/mpi) interposes, by number and by name.
  * Pure functions, any thread.
  */
-#ifndef GT_CORE_SCHEMA_MPI_CALL_H
-#define GT_CORE_SCHEMA_MPI_CALL_H
+#ifndef GT_CORE_MPI_MPI_CALL_H
+#define GT_CORE_MPI_MPI_CALL_H
 
 #include <stdbool.h>
 #include <stddef.h>
 
-/* Those of core/schema/mpi.def. */
+/* Those of core/mpi/mpi.def. */
 enum gt_mpi_function {
 	GT_MPI_NONE,
 #define GT_MPI(name, class, when, parameters, arguments, ...) GT_MPI_##name,
-#include "core/schema/mpi.def"
+#include "core/mpi/mpi.def"
 	GT_MPI_FUNCTION_COUNT_
 };
 
