@@ -97,6 +97,21 @@ def test_two_jobs_in_one_folder():
     assert summed(where, "only the newest is taken") == 4 * KERNELS
 
 
+def test_a_run_for_each_rank_of_a_job():
+    """mpirun -n 4 gputrace run: the launcher's id holds them together, though the clock of one was last read before another began."""
+    found = traces(job="77.0")
+    for number, trace in enumerate(found.values()):
+        first = generate.BASE + number * 1_000_000
+        trace["metadata"] |= {"run": f"gputrace-run-{number}", "clock_first_realtime_ns": first, "clock_last_realtime_ns": first + 1000}
+    found["old.json"] = json.loads(json.dumps(found["rank1.json"]))  # an older job, of which one rank is left
+    found["old.json"]["metadata"] |= {"run": "gputrace-run-9", "job": "76.0", "clock_first_realtime_ns": generate.BASE - HOUR,
+                                      "clock_last_realtime_ns": generate.BASE - HOUR + 1000, "pid": 900}
+    found["old.json"]["baseTimeNanoseconds"] -= HOUR
+    of, said = compared(written(found))
+    assert of == ALL, of
+    assert "2 runs wrote into this folder" in said and "old.json" in said, said
+
+
 def test_jobs_of_different_sizes():
     """Nothing else tells them apart."""
     found = traces()

@@ -15,6 +15,7 @@
 
 struct run_file {
 	char run[256]; /* the outermost of its names, else its job; empty: none */
+	char job[80];  /* as the launcher calls it; empty: it does not */
 	int64_t rank, world;
 	int64_t began, ended; /* ns since 1970; ended 0: not known */
 	size_t path;
@@ -40,13 +41,13 @@ static int64_t time_of(const struct gt_header *header, const char *key)
 static void look_at(const char *path, struct run_file *ret_file)
 {
 	struct gt_reading reading;
-	char names[256] = "", job[80] = "", *blank;
+	char names[256] = "", *blank;
 
 	if (gt_file_header(path, &reading) >= 0) {
 		const struct gt_header *header = &reading.header;
 
 		gt_header_text(header, "metadata", "run", names, sizeof(names));
-		gt_header_text(header, "metadata", "job", job, sizeof(job));
+		gt_header_text(header, "metadata", "job", ret_file->job, sizeof(ret_file->job));
 		ret_file->rank = header->rank;
 		ret_file->world = header->world_size;
 		ret_file->began = time_of(header, "clock_first_realtime_ns");
@@ -55,8 +56,8 @@ static void look_at(const char *path, struct run_file *ret_file)
 	gt_reading_fini(&reading);
 	blank = strrchr(names, ' '); /* outer runs come last */
 	strcpy(ret_file->run, blank ? blank + 1 : names);
-	if (!*names && *job)
-		snprintf(ret_file->run, sizeof(ret_file->run), "job %s", job);
+	if (!*names && *ret_file->job)
+		snprintf(ret_file->run, sizeof(ret_file->run), "job %s", ret_file->job);
 }
 
 static int by_run(const void *a, const void *b)
@@ -104,11 +105,17 @@ static bool has_rank_of(const struct run_group *run, const struct run_group *oth
 	return false;
 }
 
+/* By the launcher's own word, whatever the clocks of their hosts say. */
+static bool is_of_job(const struct run_group *run, const struct run_group *other)
+{
+	return *run->first->job && !strcmp(run->first->job, other->first->job);
+}
+
 /* Whether a launcher started @run beside the ones that were taken already, newest first. */
 static bool is_beside(const struct run_group *run, const struct run_group *taken, size_t count)
 {
 	if (run->first->world < 2 || run->first->world != taken[0].first->world ||
-	    (run->ended && run->ended < taken[0].began))
+	    (run->ended && run->ended < taken[0].began && !is_of_job(run, &taken[0])))
 		return false;
 	for (size_t i = 0; i < count; i++)
 		if (has_rank_of(run, &taken[i]))
