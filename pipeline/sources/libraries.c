@@ -14,10 +14,8 @@
 static const struct {
 	const char *word, *interposer, *name;
 } libraries[] = {
-	{"nccl", GT_LIBRARY_LIBRARY, "NCCL"},
-	{"cublas", GT_LIBRARY_CUBLAS, "cuBLAS"},
-	{"cufft", GT_LIBRARY_CUFFT, "cuFFT"},
-	{"cudnn", GT_LIBRARY_CUDNN, "cuDNN"},
+	{"nccl", GT_LIBRARY_LIBRARY, "NCCL"}, {"cublas", GT_LIBRARY_CUBLAS, "cuBLAS"},
+	{"cufft", GT_LIBRARY_CUFFT, "cuFFT"}, {"cudnn", GT_LIBRARY_CUDNN, "cuDNN"},
 	{"mpi", GT_LIBRARY_MPI, "MPI"},
 };
 
