@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * JSON printing: numbers two digits at a time, strings by a UTF-8 scan that copies runs of harmless
- * bytes. Drain thread only; must not call anything that depends on the locale.
+ * JSON printing: numbers eight digits at a time, strings by a UTF-8 scan that copies runs of
+ * harmless bytes. Drain thread only; must not call anything that depends on the locale.
  */
 #include "core/json/json.h"
 
@@ -49,34 +49,62 @@ bool gt_json_grow(struct gt_json *json, size_t size)
 	return true;
 }
 
-static const char digit_pairs[] = "00010203040506070809101112131415161718192021222324"
-				  "25262728293031323334353637383940414243444546474849"
-				  "50515253545556575859606162636465666768697071727374"
-				  "75767778798081828384858687888990919293949596979899";
-
-/* Writes the digits of @value so that they end at @end. Returns their start. */
-static char *digits_before(char *end, uint64_t value)
+/* The eight digits of a number below 10^8, the first one in the lowest byte: halves, pairs and
+ * digits are divided at once. */
+static inline __attribute__((always_inline)) uint64_t eight_digits(uint32_t value)
 {
-	while (value >= 100) {
-		end -= 2;
-		memcpy(end, digit_pairs + value % 100 * 2, 2);
-		value /= 100;
-	}
-	if (value >= 10) {
-		end -= 2;
-		memcpy(end, digit_pairs + value * 2, 2);
-	} else {
-		*--end = (char)('0' + value);
-	}
-	return end;
+	uint64_t x = value / 10000 | (uint64_t)(value % 10000) << 32, q;
+
+	q = (x * 10486) >> 20 & 0x7f0000007f;
+	x = q | (x - q * 100) << 16;
+	q = (x * 103) >> 10 & 0xf000f000f000f;
+	return q | (x - q * 10) << 8;
+}
+
+#define ASCII_ZEROS 0x3030303030303030u
+
+/* As many bytes are written behind the digits that these routines return the number of. */
+#define DIGITS_ROOM 24u
+
+/* Without leading zeros. */
+static inline __attribute__((always_inline)) size_t put_below_1e8(char *out, uint32_t value)
+{
+	uint64_t digits = eight_digits(value);
+	unsigned int zeros = value ? (unsigned int)__builtin_ctzll(digits) / 8 : 7;
+
+	digits = (digits + ASCII_ZEROS) >> zeros * 8;
+	memcpy(out, &digits, 8);
+	return 8 - zeros;
+}
+
+static inline void put_ascii(char *out, uint64_t digits)
+{
+	digits += ASCII_ZEROS;
+	memcpy(out, &digits, 8);
+}
+
+static size_t put_digits(char *out, uint64_t value)
+{
+	size_t length;
+
+	if (value < 100000000)
+		return put_below_1e8(out, (uint32_t)value);
+	length = put_digits(out, value / 100000000);
+	put_ascii(out + length, eight_digits((uint32_t)(value % 100000000)));
+	return length + 8;
 }
 
 void gt_json_u64(struct gt_json *json, uint64_t value)
 {
-	char digits[20];
-	char *begin = digits_before(digits + sizeof(digits), value);
+	char *out;
 
-	gt_json_raw(json, begin, (size_t)(digits + sizeof(digits) - begin));
+	if (!gt_json_room(json, DIGITS_ROOM))
+		return;
+	out = json->text + json->length;
+	if (__builtin_expect(value < 100000000, 1))
+		json->length += put_below_1e8(out, (uint32_t)value);
+	else
+		json->length += put_digits(out, value);
 }
 
 void gt_json_i64(struct gt_json *json, int64_t value)
@@ -113,33 +141,75 @@ void gt_json_bool(struct gt_json *json, bool value)
 		gt_json_raw(json, "false", 5);
 }
 
+/* @ns below 10^16: of its 16 digits 13 are before the point. The first eight are those of the last
+ * time most often. */
+static size_t put_us(struct gt_json *json, char *out, uint64_t ns)
+{
+	char digits[32];
+	uint32_t high;
+	size_t zeros;
+
+	if (ns < 100000000) {
+		uint64_t eight = eight_digits((uint32_t)ns);
+
+		zeros = (size_t)__builtin_ctzll(eight | (uint64_t)1 << 32) / 8;
+		eight += ASCII_ZEROS;
+		memcpy(digits, &eight, 8);
+		eight >>= zeros * 8;
+		memcpy(out, &eight, 8);
+		out += 5 - zeros;
+		*out = '.';
+		memcpy(out + 1, digits + 5, 3);
+		return 9 - zeros;
+	}
+	high = (uint32_t)(ns / 100000000);
+	if (high != json->high) {
+		json->high = high;
+		json->high_digits = eight_digits(high);
+	}
+	zeros = (size_t)__builtin_ctzll(json->high_digits) / 8;
+	put_ascii(digits, json->high_digits);
+	put_ascii(digits + 8, eight_digits((uint32_t)(ns - high * UINT64_C(100000000))));
+	memcpy(out, digits + zeros, 16);
+	out += 13 - zeros;
+	*out = '.';
+	memcpy(out + 1, digits + 13, 3);
+	return 17 - zeros;
+}
+
 void gt_json_us(struct gt_json *json, uint64_t ns)
 {
-	char digits[24];
-	char *end = digits + sizeof(digits);
-	uint64_t rest = ns % 1000;
-	char *begin;
+	char *out;
 
-	end[-1] = (char)('0' + rest % 10);
-	end[-2] = (char)('0' + rest / 10 % 10);
-	end[-3] = (char)('0' + rest / 100);
-	end[-4] = '.';
-	begin = digits_before(end - 4, ns / 1000);
-	gt_json_raw(json, begin, (size_t)(end - begin));
+	if (!gt_json_room(json, DIGITS_ROOM + 4))
+		return;
+	out = json->text + json->length;
+	if (ns < 10000000000000000) {
+		json->length += put_us(json, out, ns);
+		return;
+	}
+	json->length += put_digits(out, ns / 1000);
+	out = json->text + json->length;
+	put_below_1e8(out, (uint32_t)(1000 + ns % 1000)); /* the leading 1 keeps the zeros */
+	*out = '.';
+	json->length += 4;
 }
 
 void gt_json_micro(struct gt_json *json, uint64_t millionths)
 {
-	char digits[28];
-	char *end = digits + sizeof(digits);
-	char *begin = digits_before(end, 1000000 + millionths % 1000000);
+	char *out;
+	size_t length = 7;
 
-	/* the leading 1 kept the zeros; the point replaces it */
-	*begin = '.';
-	begin = digits_before(begin, millionths / 1000000);
-	while (end[-1] == '0' && end[-2] != '.')
-		end--;
-	gt_json_raw(json, begin, (size_t)(end - begin));
+	if (!gt_json_room(json, 2 * DIGITS_ROOM))
+		return;
+	json->length += put_digits(json->text + json->length, millionths / 1000000);
+	out = json->text + json->length;
+	/* the leading 1 keeps the zeros; the point replaces it */
+	put_below_1e8(out, (uint32_t)(1000000 + millionths % 1000000));
+	*out = '.';
+	while (length > 2 && out[length - 1] == '0')
+		length--;
+	json->length += length;
 }
 
 /* Length of the well-formed UTF-8 character at @text, 0: malformed (RFC 3629 table). */

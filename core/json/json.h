@@ -23,6 +23,9 @@ struct gt_json {
 	size_t capacity;
 	uint8_t tight; /* 1: no blank after commas and colons; else 0 */
 	bool failed;   /* no memory: something is missing since the last gt_json_cut */
+	/* of the last time: what it was divided by 10^8, not 0, and its digits */
+	uint32_t high;
+	uint64_t high_digits;
 };
 
 /* An empty buffer with room for @capacity bytes. -ENOMEM. */
@@ -38,6 +41,22 @@ static inline void gt_json_cut(struct gt_json *json, size_t length)
 	json->length = length;
 	json->failed = false;
 }
+
+/* Makes sure of @size more bytes, which may then be written behind the text. */
+static inline bool gt_json_room(struct gt_json *json, size_t size)
+{
+	return __builtin_expect(json->capacity - json->length >= size, 1) ||
+	       gt_json_grow(json, size);
+}
+
+/* Appends @size bytes, at most @room, which all can be read: a copy of constant size is faster. */
+#define gt_json_short(json, bytes, size, room)                                                     \
+	do {                                                                                       \
+		if (gt_json_room(json, room)) {                                                    \
+			memcpy((json)->text + (json)->length, bytes, room);                        \
+			(json)->length += size;                                                    \
+		}                                                                                  \
+	} while (0)
 
 /* Appends @size bytes as they are. */
 static inline void gt_json_raw(struct gt_json *json, const char *text, size_t size)
@@ -77,6 +96,18 @@ static inline void gt_json_comma(struct gt_json *json)
 	do {                                                                                       \
 		gt_json_comma(json);                                                               \
 		gt_json_spaced(json, "\"" key "\": ", sizeof("\"" key "\": ") - 1);                \
+	} while (0)
+
+/* Appends a literal as it is. */
+#define gt_json_text(json, literal) gt_json_raw(json, literal, sizeof(literal) - 1)
+
+/* , "key": before a value that is not the first one; @key is a literal that needs no escape. */
+#define gt_json_next(json, key)                                                                    \
+	do {                                                                                       \
+		if ((json)->tight)                                                                 \
+			gt_json_text(json, ",\"" key "\":");                                       \
+		else                                                                               \
+			gt_json_text(json, ", \"" key "\": ");                                     \
 	} while (0)
 
 /* A whole member with a literal string as its value. */

@@ -6,7 +6,10 @@
  * processor time (user and system: what one core can do whatever else runs), and the elapsed time
  * beside it.
  *
- *   bench_writer [FOLDER [LAUNCHES]]
+ *   bench_writer [FOLDER [LAUNCHES [FORM [RUNS]]]]
+ *
+ * FORM: chrome, chrome-all (--details=all), perfetto. Instructions of an event: of one run into
+ * /dev/null, the difference of two numbers of launches (docs/benchmarks.md).
  */
 #include <fcntl.h>
 #include <stdio.h>
@@ -21,7 +24,7 @@
 #include "writers/sink.h"
 #include "writers/writer.h"
 
-#define RUNS   5
+#define RUNS   5 /* at most */
 #define NAMES  50
 #define STACKS 200
 #define FRAMES 20
@@ -121,18 +124,28 @@ struct cost {
 	uint64_t bytes;            /* of file */
 };
 
-static struct cost run(struct world *w, const char *format, const char *where, uint64_t launches)
+/* What is measured. */
+static const struct form {
+	const char *name, *writer;
+	struct gt_writer_options options;
+} forms[] = {
+	{"chrome", "chrome", {.brief = true}},
+	{"chrome-all", "chrome", {0}},
+	{"perfetto", "perfetto", {.brief = true}},
+};
+
+static struct cost run(struct world *w, const struct form *form, const char *where,
+		       uint64_t launches)
 {
 	struct gt_sink_options options = {
 		.directory = where, .fallback = where, .name = "bench", .suffix = ".pt.trace.json"};
-	struct gt_writer_options nothing = {0};
 	struct gt_ledger ledger = {0};
-	struct gt_writer *writer = gt_writer_new(format);
+	struct gt_writer *writer = gt_writer_new(form->writer);
 	int error = 0;
 	struct gt_sink *sink = gt_sink_open(&options, &error);
 	struct cost cost;
 
-	if (!sink || !writer || writer->ops->open(writer, sink, &w->metadata, &nothing) < 0) {
+	if (!sink || !writer || writer->ops->open(writer, sink, &w->metadata, &form->options) < 0) {
 		fprintf(stderr, "bench_writer: cannot write into %s\n", where);
 		exit(1);
 	}
@@ -166,33 +179,40 @@ static int by_processor(const void *a, const void *b)
 	return x->processor < y->processor ? -1 : x->processor > y->processor;
 }
 
-static void measure(struct world *w, const char *format, const char *where, uint64_t launches)
+static void measure(struct world *w, const struct form *form, const char *where, uint64_t launches,
+		    int runs)
 {
 	struct cost costs[RUNS], median;
 	double events = 2 * (double)launches;
 
-	for (int i = 0; i < RUNS; i++)
-		costs[i] = run(w, format, where, launches);
-	qsort(costs, RUNS, sizeof(costs[0]), by_processor);
-	median = costs[RUNS / 2];
-	printf("%-8s %-10s %6.2f M events/s of processor, %4.0f ns/event; elapsed %6.2f M "
+	for (int i = 0; i < runs; i++)
+		costs[i] = run(w, form, where, launches);
+	qsort(costs, (size_t)runs, sizeof(costs[0]), by_processor);
+	median = costs[runs / 2];
+	printf("%-10s %-10s %6.2f M events/s of processor, %4.0f ns/event; elapsed %6.2f M "
 	       "events/s; "
 	       "%.0f bytes/launch\n",
-	       format, where, events / median.processor / 1e6, median.processor * 1e9 / events,
+	       form->name, where, events / median.processor / 1e6, median.processor * 1e9 / events,
 	       events / median.elapsed / 1e6, (double)median.bytes / (double)launches);
 }
 
 int main(int argc, char **argv)
 {
-	static const char *const formats[] = {"chrome", "perfetto"};
 	static struct world w;
 	uint64_t launches = argc > 2 ? strtoull(argv[2], NULL, 10) : 500000;
+	const char *folder = argc > 1 ? argv[1] : "/tmp", *only = argc > 3 ? argv[3] : NULL;
+	int runs = argc > 4 ? atoi(argv[4]) : RUNS;
 
 	gt_log_set_level(GT_LOG_QUIET);
 	make_world(&w);
-	for (size_t i = 0; i < sizeof(formats) / sizeof(formats[0]); i++) {
-		measure(&w, formats[i], "/dev/null", launches);
-		measure(&w, formats[i], argc > 1 ? argv[1] : "/tmp", launches);
+	if (runs < 1 || runs > RUNS)
+		runs = RUNS;
+	for (size_t i = 0; i < sizeof(forms) / sizeof(forms[0]); i++) {
+		if (only && strcmp(only, forms[i].name))
+			continue;
+		measure(&w, &forms[i], "/dev/null", launches, runs);
+		if (strcmp(folder, "/dev/null"))
+			measure(&w, &forms[i], folder, launches, runs);
 	}
 	for (int i = 0; i < STACKS; i++)
 		free(w.stacks[i]);

@@ -107,6 +107,42 @@ Test(chrome, kernel_and_its_flow)
 	trace_end(&t);
 }
 
+/* More of both than the writer keeps printed. */
+Test(chrome, each_launch_has_its_own_configuration_and_stream)
+{
+	enum { CONFIGURATIONS = 700, STREAMS = 100 };
+	struct trace t;
+	struct gt_event event;
+	const char *at;
+
+	trace_open(&t);
+	event = kernel_event(&t);
+	event.kernel.has_occupancy = event.kernel.has_priority = false;
+	for (uint32_t i = 0; i < 2 * CONFIGURATIONS; i++) {
+		event.correlation = 2000 + i;
+		event.start += 200000;
+		event.end += 200000;
+		event.place.stream = 1 + i % STREAMS;
+		event.kernel.grid[0] = 1 + i % CONFIGURATIONS;
+		event.kernel.registers = 16 + i % 3;
+		trace_event(&t, &event);
+	}
+	trace_close(&t);
+	at = trace_read(&t);
+	for (uint32_t i = 0; i < 2 * CONFIGURATIONS; i++) {
+		char expected[256];
+
+		snprintf(expected, sizeof(expected),
+			 "\"device\": 0, \"context\": 1, \"stream\": %u, \"correlation\": %u, "
+			 "\"registers per thread\": %u, \"shared memory\": 49152, "
+			 "\"dynamic shared memory\": 49152, \"grid\": [%u, 8, 1]",
+			 1 + i % STREAMS, 2000 + i, 16 + i % 3, 1 + i % CONFIGURATIONS);
+		at = strstr(at, expected);
+		cr_assert_not_null(at, "missing %s", expected);
+	}
+	trace_end(&t);
+}
+
 Test(chrome, graph_launch_has_one_start_and_an_end_per_node)
 {
 	struct trace t;

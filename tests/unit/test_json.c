@@ -69,6 +69,22 @@ Test(json, integers_like_printf)
 	}
 }
 
+Test(json, numbers_beside_the_powers_of_ten)
+{
+	uint64_t power = 1;
+	char expected[32];
+
+	for (int digits = 1; digits <= 20; digits++, power *= 10) {
+		for (uint64_t value = power - 1; value <= power + 1; value++) {
+			snprintf(expected, sizeof(expected), "%" PRIu64, value);
+			EXPECT(expected, gt_json_u64(&json, value));
+			snprintf(expected, sizeof(expected), "%" PRIu64 ".%03" PRIu64, value / 1000,
+				 value % 1000);
+			EXPECT(expected, gt_json_us(&json, value));
+		}
+	}
+}
+
 Test(json, microseconds)
 {
 	EXPECT("0.000", gt_json_us(&json, 0));

@@ -140,7 +140,8 @@ static int chrome_open(struct gt_writer *w, struct gt_sink *sink,
 	chrome->window = gt_reorder_new(GT_CHROME_WINDOW);
 	chrome->tracks = gt_tracks_new();
 	chrome->flows = gt_memory_map(GT_CHROME_FLOWS * sizeof(*chrome->flows));
-	if (!chrome->window || !chrome->tracks || !chrome->flows ||
+	chrome->parts = gt_memory_map(sizeof(*chrome->parts));
+	if (!chrome->window || !chrome->tracks || !chrome->flows || !chrome->parts ||
 	    gt_chrome_texts_init(&chrome->texts) < 0 || gt_chrome_names_init(&chrome->names) < 0)
 		return -ENOMEM;
 	if (gt_chrome_file_init(&chrome->file) < 0)
@@ -255,6 +256,7 @@ static void chrome_fini(struct gt_writer *w)
 	gt_chrome_texts_fini(&chrome->texts);
 	gt_chrome_names_fini(&chrome->names);
 	gt_memory_unmap(chrome->flows, GT_CHROME_FLOWS * sizeof(*chrome->flows));
+	gt_memory_unmap(chrome->parts, sizeof(*chrome->parts));
 	gt_reorder_free(chrome->window);
 	gt_tracks_free(chrome->tracks);
 }

@@ -8,6 +8,7 @@
  *   gpu.c     lines of GPU events and their flows
  *   names.c   names of processes, threads and tracks, each printed before its first use
  *   text.c    strings and stacks, escaped once
+ *   parts.h   parts of lines that many lines have in common
  *
  * Drain thread only.
  */
@@ -27,6 +28,7 @@
 #include "core/stack.h"
 #include "writers/file.h"
 #include "core/json/json.h"
+#include "writers/chrome/parts.h"
 #include "writers/reorder.h"
 #include "writers/sink.h"
 #include "core/tracks.h"
@@ -77,6 +79,7 @@ int gt_chrome_file_close(struct gt_chrome *chrome, struct gt_ledger *ledger);
 struct gt_chrome_text {
 	const char *text; /* escaped, without quotes; NULL: not made yet */
 	uint32_t length;
+	bool no_collective; /* kernels: the name says nothing of NCCL */
 	bool framed; /* stacks: "frames" was printed; build ids: "modules"; kernels: the mangled
 			name */
 };
@@ -86,6 +89,17 @@ struct gt_chrome_table {
 	struct gt_chrome_text *rows; /* by id */
 	uint32_t count;
 };
+
+/* The slow part of gt_chrome_row. */
+struct gt_chrome_text *gt_chrome_new_row(struct gt_chrome_table *table, uint32_t id);
+
+/* The row of an id. NULL: id 0, or no memory. */
+static inline struct gt_chrome_text *gt_chrome_row(struct gt_chrome_table *table, uint32_t id)
+{
+	if (__builtin_expect(id < table->count, 1))
+		return id ? &table->rows[id] : NULL;
+	return gt_chrome_new_row(table, id);
+}
 
 /* All such texts of a file. */
 struct gt_chrome_texts {
@@ -122,6 +136,10 @@ void gt_chrome_put_frame_name(struct gt_chrome_texts *texts, struct gt_json *jso
 /* One frame as in "frames", with its full path. */
 void gt_chrome_put_whole_frame(struct gt_chrome_texts *texts, struct gt_json *json,
 			       const struct gt_stack_frame *frame);
+
+/* False: it was found out that the kernel of this name is no collective. */
+bool gt_chrome_may_be_collective(struct gt_chrome_texts *texts, const struct gt_string *name);
+void gt_chrome_is_no_collective(struct gt_chrome_texts *texts, const struct gt_string *name);
 
 /* True once per stack: the slice that is being printed gets its frames. */
 bool gt_chrome_first_use(struct gt_chrome_texts *texts, const struct gt_stack *stack);
@@ -186,6 +204,7 @@ struct gt_chrome {
 	struct gt_chrome_file file;
 	struct gt_chrome_texts texts;
 	struct gt_chrome_names names;
+	struct gt_chrome_parts *parts;
 	struct gt_reorder *window;
 	struct gt_tracks *tracks;
 	uint32_t *flows;            /* calls whose flow has started, the newest per slot */
@@ -209,18 +228,32 @@ static inline uint32_t gt_chrome_pid(const struct gt_chrome *chrome)
 /* ,{"ph": ..., "cat": ...  Comma first: every line follows the first event. */
 #define gt_chrome_begin(json, phase, category)                                                     \
 	do {                                                                                       \
-		gt_json_raw(json, ",{", 2);                                                        \
-		gt_json_literal(json, "ph", phase);                                                \
-		gt_json_literal(json, "cat", category);                                            \
+		if (json->tight)                                                                   \
+			gt_json_text(json, ",{\"ph\":\"" phase "\",\"cat\":\"" category "\"");     \
+		else                                                                               \
+			gt_json_text(json, ",{\"ph\": \"" phase "\", \"cat\": \"" category "\"");  \
 	} while (0)
+
+/* , "name":  of a line that has begun. */
+#define gt_chrome_name(json) gt_json_next(json, "name")
 
 /* "pid": ..., "tid": ..., "ts": ... */
 static inline void gt_chrome_put_where(const struct gt_chrome *chrome, struct gt_json *json,
 				       uint32_t pid, uint32_t tid, uint64_t ns)
 {
-	gt_json_member_u64(json, "pid", pid);
-	gt_json_member_u64(json, "tid", tid);
-	gt_json_member_us(json, "ts", gt_chrome_time(chrome, ns));
+	const uint32_t key[4] = {pid, tid, json->tight, GT_CHROME_PART_WHERE};
+	struct gt_chrome_short *slot = gt_chrome_short_slot(chrome->parts, key);
+	size_t begin = json->length;
+
+	if (!gt_chrome_short_put(slot, key, json)) {
+		gt_json_next(json, "pid");
+		gt_json_u64(json, pid);
+		gt_json_next(json, "tid");
+		gt_json_u64(json, tid);
+		gt_json_next(json, "ts");
+		gt_chrome_short_keep(slot, key, json, begin);
+	}
+	gt_json_us(json, gt_chrome_time(chrome, ns));
 }
 
 /* "args": {  In the short form they have no blanks; those of the line around them stay, as people
@@ -229,7 +262,7 @@ static inline void gt_chrome_begin_args(struct gt_chrome *chrome)
 {
 	struct gt_json *json = &chrome->file.batch;
 
-	gt_json_key(json, "args");
+	gt_json_next(json, "args");
 	gt_json_char(json, '{');
 	json->tight = chrome->options.few_details || chrome->options.brief;
 }
@@ -248,7 +281,8 @@ static inline void gt_chrome_put_duration(const struct gt_chrome *chrome, struct
 	uint64_t start = gt_chrome_time(chrome, event->start);
 	uint64_t end = gt_chrome_time(chrome, event->end);
 
-	gt_json_member_us(json, "dur", end > start ? end - start : 0);
+	gt_json_next(json, "dur");
+	gt_json_us(json, end > start ? end - start : 0);
 }
 
 /* ---- host.c, gpu.c ---- */

@@ -6,6 +6,9 @@
  */
 #include "writers/chrome/chrome.h"
 
+#include <stddef.h>
+#include <string.h>
+
 #include "core/schema/collective.h"
 #include "core/schema/event_names.h"
 
@@ -23,12 +26,24 @@ static void put_triple(struct gt_json *json, const uint32_t v[3])
 }
 
 /* "device", "context", "stream", "correlation" */
-static void put_place(struct gt_json *json, const struct gt_event *event)
+static void put_place(struct gt_chrome *chrome, const struct gt_event *event)
 {
-	gt_json_member_u64(json, "device", event->place.device);
-	gt_json_member_u64(json, "context", event->place.context);
-	gt_json_member_u64(json, "stream", event->place.stream);
-	gt_json_member_u64(json, "correlation", event->correlation);
+	struct gt_json *json = &chrome->file.batch;
+	/* after other arguments, it begins with a comma */
+	bool first = json->length && json->text[json->length - 1] == '{';
+	const uint32_t key[4] = {event->place.device, event->place.context, event->place.stream,
+				 GT_CHROME_PART_PLACE + first};
+	struct gt_chrome_short *slot = gt_chrome_short_slot(chrome->parts, key);
+	size_t begin = json->length;
+
+	if (!gt_chrome_short_put(slot, key, json)) {
+		gt_json_member_u64(json, "device", event->place.device);
+		gt_json_member_u64(json, "context", event->place.context);
+		gt_json_member_u64(json, "stream", event->place.stream);
+		gt_json_key(json, "correlation");
+		gt_chrome_short_keep(slot, key, json, begin);
+	}
+	gt_json_u64(json, event->correlation);
 }
 
 /* The names of a stack's arguments. */
@@ -130,8 +145,6 @@ static void put_kernel_extras(struct gt_json *json, const struct gt_event *event
 	}
 	if (event->place.has_channel && !brief)
 		gt_json_member_u64(json, "channel", event->place.channel);
-	if (kernel->grid_id)
-		gt_json_member_u64(json, "grid id", kernel->grid_id);
 	if (kernel->has_priority && (kernel->priority || !brief))
 		gt_json_member_i64(json, "priority", kernel->priority);
 }
@@ -165,9 +178,55 @@ static void put_configuration(struct gt_json *json, const struct gt_event *event
 	put_kernel_extras(json, event, brief);
 }
 
-/* The call of the library knows more than the name of its kernel. */
-static void put_collective(struct gt_json *json, const struct gt_kernel_event *kernel)
+static struct gt_chrome_launch_key launch_key(const struct gt_event *event, bool brief)
 {
+	const struct gt_kernel_event *kernel = &event->kernel;
+	struct gt_chrome_launch_key key = {
+		.flags = kernel->cooperative | kernel->has_priority << 1 |
+			 kernel->has_occupancy << 2 | event->place.has_channel << 3,
+		.priority = (uint32_t)kernel->priority,
+		.channel = event->place.has_channel && !brief ? event->place.channel : 0,
+		.est_percent = kernel->est_occupancy_percent,
+		.percent = kernel->theoretical_occupancy_percent,
+		.blocks = kernel->blocks_per_sm_micro,
+		.warps = kernel->warps_per_sm_micro};
+
+	_Static_assert(sizeof(key) == sizeof(key.sizes) + 6 * 4 + 2 * 8, "no padding in a key");
+	_Static_assert(offsetof(struct gt_kernel_event, local_per_thread) + 4 ==
+			       offsetof(struct gt_kernel_event, grid) + sizeof(key.sizes),
+		       "the sizes are together");
+	memcpy(key.sizes, kernel->grid, sizeof(key.sizes));
+	return key;
+}
+
+/* The same for all launches of a configuration but its last argument. */
+static void put_launch(struct gt_chrome *chrome, const struct gt_event *event)
+{
+	struct gt_json *json = &chrome->file.batch;
+	struct gt_chrome_launch_key key = launch_key(event, chrome->options.brief);
+	struct gt_chrome_launch_part *part = gt_chrome_launch_slot(chrome->parts, &key);
+	size_t begin = json->length;
+
+	if (part->length && !memcmp(&part->key, &key, sizeof(key))) {
+		gt_json_raw(json, part->text, part->length);
+	} else {
+		put_configuration(json, event, chrome->options.brief);
+		if (!json->failed && json->length - begin <= sizeof(part->text)) {
+			part->key = key;
+			part->length = (uint32_t)(json->length - begin);
+			memcpy(part->text, json->text + begin, part->length);
+		}
+	}
+	if (event->kernel.grid_id) {
+		gt_json_next(json, "grid id");
+		gt_json_u64(json, event->kernel.grid_id);
+	}
+}
+
+/* The call of the library knows more than the name of its kernel. */
+static void put_collective(struct gt_chrome *chrome, const struct gt_kernel_event *kernel)
+{
+	struct gt_json *json = &chrome->file.batch;
 	const struct gt_string *name = kernel->name;
 	struct gt_collective collective;
 
@@ -175,8 +234,12 @@ static void put_collective(struct gt_json *json, const struct gt_kernel_event *k
 		gt_chrome_put_library(json, &kernel->library, true);
 		return;
 	}
-	if (!name || !gt_collective_of_kernel(name->text, &collective))
+	if (!name || !gt_chrome_may_be_collective(&chrome->texts, name))
 		return;
+	if (!gt_collective_of_kernel(name->text, &collective)) {
+		gt_chrome_is_no_collective(&chrome->texts, name);
+		return;
+	}
 	gt_json_member_cstr(json, "Collective name", collective.name);
 	if (collective.dtype)
 		gt_json_member_cstr(json, "dtype", collective.dtype);
@@ -190,10 +253,10 @@ static void put_kernel_args(struct gt_chrome *chrome, const struct gt_event *eve
 
 	if (all)
 		put_queue(chrome, json, event);
-	put_place(json, event);
+	put_place(chrome, event);
 	if (all) {
-		put_configuration(json, event, chrome->options.brief);
-		put_collective(json, kernel);
+		put_launch(chrome, event);
+		put_collective(chrome, kernel);
 	}
 	if (all && kernel->mangled && gt_chrome_first_kernel(&chrome->texts, kernel->mangled)) {
 		gt_json_key(json, "mangled name");
@@ -233,7 +296,7 @@ static void put_memory_args(struct gt_chrome *chrome, const struct gt_event *eve
 	struct gt_json *json = &chrome->file.batch;
 	const struct gt_memory_event *memory = &event->memory;
 
-	put_place(json, event);
+	put_place(chrome, event);
 	gt_json_member_u64(json, "bytes", memory->bytes);
 	if (!chrome->options.few_details)
 		put_transfer(json, event, chrome->options.brief);
@@ -245,7 +308,7 @@ static void put_graph_args(struct gt_chrome *chrome, const struct gt_event *even
 	struct gt_json *json = &chrome->file.batch;
 	const struct gt_graph_event *graph = &event->graph;
 
-	put_place(json, event);
+	put_place(chrome, event);
 	if (!chrome->options.few_details) {
 		gt_json_member_u64(json, "graph id", graph->graph_id);
 		if (graph->nodes)
@@ -314,17 +377,17 @@ static void begin_gpu_slice(struct gt_chrome *chrome, const struct gt_event *eve
 	switch (event->kind) {
 	case GT_EVENT_MEMCPY:
 		gt_chrome_begin(json, "X", "gpu_memcpy");
-		gt_json_key(json, "name");
+		gt_chrome_name(json);
 		put_memcpy_name(json, &event->memory);
 		break;
 	case GT_EVENT_MEMSET:
 		gt_chrome_begin(json, "X", "gpu_memset");
-		gt_json_key(json, "name");
+		gt_chrome_name(json);
 		put_memset_name(json, &event->memory);
 		break;
 	case GT_EVENT_GRAPH:
 		gt_chrome_begin(json, "X", "gpu_graph");
-		gt_json_key(json, "name");
+		gt_chrome_name(json);
 		put_graph_name(json, &event->graph);
 		break;
 	case GT_EVENT_SYNC:
@@ -333,7 +396,7 @@ static void begin_gpu_slice(struct gt_chrome *chrome, const struct gt_event *eve
 		break;
 	default:
 		gt_chrome_begin(json, "X", "kernel");
-		gt_json_key(json, "name");
+		gt_chrome_name(json);
 		gt_chrome_put_string(&chrome->texts, json, event->kernel.name);
 		break;
 	}
@@ -366,12 +429,16 @@ static void put_gpu_args(struct gt_chrome *chrome, const struct gt_event *event)
 /* One end of a flow, without the closing brace. */
 #define put_flow_end(chrome, json, phase, event, pid, tid, ns)                                     \
 	do {                                                                                       \
-		gt_json_raw(json, ",{", 2);                                                        \
-		gt_json_literal(json, "ph", phase);                                                \
-		gt_json_member_u64(json, "id", (event)->correlation);                              \
+		if (json->tight)                                                                   \
+			gt_json_text(json, ",{\"ph\":\"" phase "\",\"id\":");                      \
+		else                                                                               \
+			gt_json_text(json, ",{\"ph\": \"" phase "\", \"id\": ");                   \
+		gt_json_u64(json, (event)->correlation);                                           \
 		gt_chrome_put_where(chrome, json, pid, tid, ns);                                   \
-		gt_json_literal(json, "cat", "ac2g");                                              \
-		gt_json_literal(json, "name", "ac2g");                                             \
+		if (json->tight)                                                                   \
+			gt_json_text(json, ",\"cat\":\"ac2g\",\"name\":\"ac2g\"");                 \
+		else                                                                               \
+			gt_json_text(json, ", \"cat\": \"ac2g\", \"name\": \"ac2g\"");             \
 	} while (0)
 
 /*
@@ -406,8 +473,10 @@ static void put_flows(struct gt_chrome *chrome, const struct gt_event *event, ui
 		gt_json_raw(json, "}\n", 2);
 	}
 	put_flow_end(chrome, json, "f", event, event->place.device, tid, event->start);
-	gt_json_literal(json, "bp", "e");
-	gt_json_raw(json, "}\n", 2);
+	if (json->tight)
+		gt_json_text(json, ",\"bp\":\"e\"}\n");
+	else
+		gt_json_text(json, ", \"bp\": \"e\"}\n");
 	json->tight = 0;
 }
 

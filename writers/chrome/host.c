@@ -24,7 +24,8 @@ void gt_chrome_put_stack(struct gt_chrome *chrome, const struct gt_stack *stack,
 		gt_json_key(json, "launched by");
 		gt_chrome_put_launched_by(&chrome->texts, json, stack);
 	}
-	gt_json_member_u64(json, "stack", stack->id);
+	gt_json_key(json, "stack");
+	gt_json_u64(json, stack->id);
 	first = gt_chrome_first_use(&chrome->texts, stack);
 	chrome->tally.stacks += first;
 	if (!first && !chrome->options.full_stacks)
@@ -75,7 +76,7 @@ void gt_chrome_put_api(struct gt_chrome *chrome, const struct gt_event *event)
 		gt_chrome_begin(json, "X", "cuda_driver");
 	else
 		gt_chrome_begin(json, "X", "cuda_runtime");
-	gt_json_key(json, "name");
+	gt_chrome_name(json);
 	gt_chrome_put_string(&chrome->texts, json, event->api.name);
 	put_host_slice(chrome, event, event->tid);
 	if (event->api.cbid && !chrome->options.few_details && !chrome->options.brief)

@@ -29,14 +29,11 @@ void gt_chrome_texts_fini(struct gt_chrome_texts *texts)
 	gt_json_fini(&texts->escaped);
 }
 
-/* The row of an id. NULL: id 0, or no memory. */
-static struct gt_chrome_text *row_of(struct gt_chrome_table *table, uint32_t id)
+struct gt_chrome_text *gt_chrome_new_row(struct gt_chrome_table *table, uint32_t id)
 {
 	uint32_t wanted = table->count ? table->count : FIRST_ROWS;
 	struct gt_chrome_text *rows;
 
-	if (__builtin_expect(id < table->count, 1))
-		return id ? &table->rows[id] : NULL;
 	while (wanted <= id)
 		wanted *= 2;
 	rows = gt_memory_grow(table->rows, table->count * sizeof(*rows), wanted * sizeof(*rows));
@@ -67,9 +64,30 @@ static void keep(struct gt_chrome_texts *texts, struct gt_chrome_text *row, cons
 
 static void put_kept(struct gt_json *json, const struct gt_chrome_text *row)
 {
-	gt_json_char(json, '"');
-	gt_json_raw(json, row->text, row->length);
-	gt_json_char(json, '"');
+	char *out;
+
+	if (!gt_json_room(json, row->length + 2))
+		return;
+	out = json->text + json->length;
+	*out = '"';
+	memcpy(out + 1, row->text, row->length);
+	out[row->length + 1] = '"';
+	json->length += row->length + 2;
+}
+
+bool gt_chrome_may_be_collective(struct gt_chrome_texts *texts, const struct gt_string *name)
+{
+	struct gt_chrome_text *row = gt_chrome_row(&texts->strings, name->id);
+
+	return !row || !row->no_collective;
+}
+
+void gt_chrome_is_no_collective(struct gt_chrome_texts *texts, const struct gt_string *name)
+{
+	struct gt_chrome_text *row = gt_chrome_row(&texts->strings, name->id);
+
+	if (row)
+		row->no_collective = true;
 }
 
 void gt_chrome_put_string(struct gt_chrome_texts *texts, struct gt_json *json,
@@ -81,7 +99,7 @@ void gt_chrome_put_string(struct gt_chrome_texts *texts, struct gt_json *json,
 		gt_json_cstr(json, "(no name)");
 		return;
 	}
-	row = row_of(&texts->strings, string->id);
+	row = gt_chrome_row(&texts->strings, string->id);
 	if (row && !row->text) {
 		if (gt_json_is_plain(string->text, string->length)) {
 			row->text = string->text;
@@ -99,7 +117,7 @@ void gt_chrome_put_string(struct gt_chrome_texts *texts, struct gt_json *json,
 void gt_chrome_put_launched_by(struct gt_chrome_texts *texts, struct gt_json *json,
 			       const struct gt_stack *stack)
 {
-	struct gt_chrome_text *row = row_of(&texts->stacks, stack->id);
+	struct gt_chrome_text *row = gt_chrome_row(&texts->stacks, stack->id);
 
 	if (row && row->text) {
 		put_kept(json, row);
@@ -147,7 +165,7 @@ void gt_chrome_put_frames(struct gt_chrome_texts *texts, struct gt_json *json,
 static bool is_new_module(const struct gt_stack_frame *frame, void *data)
 {
 	struct gt_chrome_texts *texts = data;
-	struct gt_chrome_text *row = row_of(&texts->strings, frame->build_id->id);
+	struct gt_chrome_text *row = gt_chrome_row(&texts->strings, frame->build_id->id);
 
 	if (!row || row->framed)
 		return false;
@@ -163,7 +181,7 @@ void gt_chrome_put_modules(struct gt_chrome_texts *texts, struct gt_json *json, 
 
 bool gt_chrome_first_use(struct gt_chrome_texts *texts, const struct gt_stack *stack)
 {
-	struct gt_chrome_text *row = row_of(&texts->stacks, stack->id);
+	struct gt_chrome_text *row = gt_chrome_row(&texts->stacks, stack->id);
 
 	if (!row || row->framed)
 		return !row;
@@ -173,7 +191,7 @@ bool gt_chrome_first_use(struct gt_chrome_texts *texts, const struct gt_stack *s
 
 bool gt_chrome_first_kernel(struct gt_chrome_texts *texts, const struct gt_string *name)
 {
-	struct gt_chrome_text *row = row_of(&texts->strings, name->id);
+	struct gt_chrome_text *row = gt_chrome_row(&texts->strings, name->id);
 
 	if (!row || row->framed)
 		return false;

@@ -1,0 +1,94 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Parts of lines that many lines have in common: printed once, then copied. Each is what the
+ * printer has appended, under the key of all that it depends on. Drain thread only.
+ */
+#ifndef GT_WRITERS_CHROME_PARTS_H
+#define GT_WRITERS_CHROME_PARTS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <string.h>
+
+#include "core/json/json.h"
+
+#define GT_CHROME_SHORT_SLOTS  64u
+#define GT_CHROME_SHORT_BYTES  96u
+#define GT_CHROME_LAUNCH_SLOTS 192u
+#define GT_CHROME_LAUNCH_BYTES 312u
+
+/* What a short part is: the last word of its key. */
+enum { GT_CHROME_PART_WHERE, GT_CHROME_PART_PLACE };
+
+/* Of a track or a stream. The options of a file are no part of keys: there are parts for each. */
+struct gt_chrome_short {
+	uint32_t key[4];
+	uint8_t length; /* 0: empty */
+	char text[GT_CHROME_SHORT_BYTES];
+};
+
+/* What a launch configuration prints. */
+struct gt_chrome_launch_key {
+	uint32_t sizes[14]; /* grid to local memory of struct gt_kernel_event */
+	uint32_t flags, priority, channel, est_percent, percent, unused;
+	uint64_t blocks, warps;
+};
+
+/* The text of one. */
+struct gt_chrome_launch_part {
+	struct gt_chrome_launch_key key;
+	uint32_t length; /* 0: empty */
+	char text[GT_CHROME_LAUNCH_BYTES];
+};
+
+/* Of a file. */
+struct gt_chrome_parts {
+	struct gt_chrome_short shorts[GT_CHROME_SHORT_SLOTS];
+	struct gt_chrome_launch_part launches[GT_CHROME_LAUNCH_SLOTS];
+};
+
+/* The slot of a short part; its text is the one of @key if that is its key. */
+static inline struct gt_chrome_short *gt_chrome_short_slot(struct gt_chrome_parts *parts,
+							   const uint32_t key[4])
+{
+	uint32_t hash = key[0] + key[1] * 5 + key[2] * 13 + key[3] * 29;
+
+	return &parts->shorts[(hash ^ hash >> 6) % GT_CHROME_SHORT_SLOTS];
+}
+
+/* Copies the part, if the slot has it. */
+static inline bool gt_chrome_short_put(const struct gt_chrome_short *slot, const uint32_t key[4],
+				       struct gt_json *json)
+{
+	if (!slot->length || memcmp(slot->key, key, sizeof(slot->key)))
+		return false;
+	gt_json_short(json, slot->text, slot->length, GT_CHROME_SHORT_BYTES);
+	return true;
+}
+
+/* Keeps what was printed from @begin on. */
+static inline void gt_chrome_short_keep(struct gt_chrome_short *slot, const uint32_t key[4],
+					const struct gt_json *json, size_t begin)
+{
+	size_t length = json->length - begin;
+
+	if (json->failed || length > GT_CHROME_SHORT_BYTES)
+		return;
+	memcpy(slot->key, key, sizeof(slot->key));
+	memcpy(slot->text, json->text + begin, length);
+	slot->length = (uint8_t)length;
+}
+
+/* The slot of a launch configuration. */
+static inline struct gt_chrome_launch_part *gt_chrome_launch_slot(
+	struct gt_chrome_parts *parts, const struct gt_chrome_launch_key *key)
+{
+	uint64_t words[sizeof(*key) / 8], hash = 0;
+
+	memcpy(words, key, sizeof(*key));
+	for (size_t i = 0; i < sizeof(*key) / 8; i++)
+		hash = (hash ^ words[i]) * 0x9e3779b97f4a7c15u;
+	return &parts->launches[(hash >> 40) % GT_CHROME_LAUNCH_SLOTS];
+}
+
+#endif
