@@ -282,12 +282,13 @@ static int try_threads(struct attempt *a)
 {
 	const struct timespec pause = {.tv_nsec = PAUSE_NS};
 	uint64_t until = now_us() + PATIENCE_MS * 1000;
+	struct gt_spared spared = {.count = 0};
 	struct gt_waiting_thread waiting;
 	pid_t tried = 0;
 	int error = -EAGAIN;
 
 	do {
-		if (!gt_waiting_find(a->pid, tried, &waiting)) {
+		if (!gt_waiting_find(a->pid, tried, &spared, &waiting)) {
 			tried = 0;
 			nanosleep(&pause, NULL);
 			continue;
@@ -296,6 +297,10 @@ static int try_threads(struct attempt *a)
 		if (!error)
 			error = use_thread(a);
 		tried = waiting.tid;
+		if (error == -EINTR) {
+			gt_waiting_spare(&spared, tried);
+			error = -EAGAIN;
+		}
 		if (error == -EAGAIN && !is_same_program(a))
 			error = -ESTALE;
 	} while ((error == -EAGAIN || error == -EBUSY) && now_us() < until);

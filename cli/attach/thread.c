@@ -29,16 +29,17 @@ enum condition {
 
 /* Rank 1: goes on with the time that is left, if nobody disturbs twice; 2: with all of it. A sleep,
  * a poll or a futex with a time limit that was stopped before (SIGSTOP, strace) is restart_syscall;
- * rank 3, as it ends with EINTR if this command is killed meanwhile. */
+ * rank 3, as it ends with EINTR if this command is killed meanwhile. Calls on a socket with
+ * SO_RCVTIMEO cannot be told from others here; they go on with all of their time. */
 static const struct {
 	long number;
 	enum condition condition;
 	unsigned rank;
 	bool ends_with_eintr;
 } calls[] = {
-	{SYS_read, WAITS_FOR_PEER, 0, false},    {SYS_recvfrom, ALWAYS, 0, false},
-	{SYS_recvmsg, ALWAYS, 0, false},         {SYS_accept, ALWAYS, 0, false},
-	{SYS_accept4, ALWAYS, 0, false},         {SYS_wait4, ALWAYS, 0, false},
+	{SYS_read, WAITS_FOR_PEER, 0, true},     {SYS_recvfrom, ALWAYS, 0, true},
+	{SYS_recvmsg, ALWAYS, 0, true},          {SYS_accept, ALWAYS, 0, true},
+	{SYS_accept4, ALWAYS, 0, true},          {SYS_wait4, ALWAYS, 0, false},
 	{SYS_waitid, ALWAYS, 0, false},          {SYS_pause, ALWAYS, 0, false},
 	{SYS_futex, IS_NO_LOCK, 0, false},       {SYS_poll, ALWAYS, 1, false},
 	{SYS_ppoll, NO_MASK_3, 1, false},        {SYS_select, ALWAYS, 1, false},
@@ -129,7 +130,22 @@ static bool is_safe(pid_t pid, struct gt_waiting_thread *waiting)
 	return false;
 }
 
-bool gt_waiting_find(pid_t pid, pid_t tried, struct gt_waiting_thread *ret_waiting)
+static bool is_spared(const struct gt_spared *spared, pid_t tid)
+{
+	for (size_t i = 0; i < spared->count; i++)
+		if (spared->tids[i] == tid)
+			return true;
+	return false;
+}
+
+void gt_waiting_spare(struct gt_spared *spared, pid_t tid)
+{
+	if (spared->count < GT_SPARED)
+		spared->tids[spared->count++] = tid;
+}
+
+bool gt_waiting_find(pid_t pid, pid_t tried, const struct gt_spared *spared,
+		     struct gt_waiting_thread *ret_waiting)
 {
 	struct gt_waiting_thread waiting;
 	char name[64];
@@ -142,8 +158,9 @@ bool gt_waiting_find(pid_t pid, pid_t tried, struct gt_waiting_thread *ret_waiti
 	while (folder && (entry = readdir(folder))) {
 		pid_t tid = (pid_t)atoi(entry->d_name);
 
-		if (tid <= 0 || tid == tried || !look(pid, tid, &waiting) ||
-		    !is_safe(pid, &waiting) || (found && waiting.rank >= ret_waiting->rank))
+		if (tid <= 0 || tid == tried || is_spared(spared, tid) ||
+		    !look(pid, tid, &waiting) || !is_safe(pid, &waiting) ||
+		    (found && waiting.rank >= ret_waiting->rank))
 			continue;
 		*ret_waiting = waiting;
 		found = true;

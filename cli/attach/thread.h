@@ -7,6 +7,7 @@
 #define GT_CLI_ATTACH_THREAD_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 #include <sys/types.h>
 
@@ -21,9 +22,21 @@ struct gt_waiting_thread {
 	unsigned rank; /* 0: disturbed least */
 };
 
+#define GT_SPARED 64u
+
+/* Threads that are not disturbed again: their waiting began again, with all of its time. */
+struct gt_spared {
+	pid_t tids[GT_SPARED];
+	size_t count;
+};
+
+/* Adds one; of more than GT_SPARED threads the rest may be disturbed again. */
+void gt_waiting_spare(struct gt_spared *spared, pid_t tid);
+
 /* The thread of @pid that is disturbed least, without @tried, a thread that would not do (0:
  * none). False: none waits at such a place now. */
-bool gt_waiting_find(pid_t pid, pid_t tried, struct gt_waiting_thread *ret_waiting);
+bool gt_waiting_find(pid_t pid, pid_t tried, const struct gt_spared *spared,
+		     struct gt_waiting_thread *ret_waiting);
 
 /* Whether a system call that was interrupted with this result is to be begun again by us: the
  * kernel lets it return EINTR instead. */

@@ -246,9 +246,9 @@ int gt_tracee_stop(pid_t pid, const struct gt_waiting_thread *waiting,
 	if (!error && goes_on(tracee, waiting->number) && stack_will_do(tracee))
 		return 0;
 	if (!error && tracee->begins_again && !has_signals(tracee))
-		set_registers(tracee, &tracee->again);
+		error = set_registers(tracee, &tracee->again) ? -EAGAIN : -EINTR;
 	leave(tracee);
-	return error == -ESRCH ? error : -EAGAIN;
+	return error == -ESRCH || error == -EINTR ? error : -EAGAIN;
 }
 
 void gt_tracee_release(struct gt_tracee *tracee)

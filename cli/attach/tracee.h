@@ -27,7 +27,8 @@ struct gt_tracee {
 };
 
 /* Stops the thread where it waits. -EAGAIN: it went on meanwhile, or will not do for another
- * reason: it is as before. -EPERM, -ESRCH. */
+ * reason: it is as before. -EINTR: so it is, but its waiting began again: it is not to be disturbed
+ * twice. -EPERM, -ESRCH. */
 int gt_tracee_stop(pid_t pid, const struct gt_waiting_thread *waiting,
 		   const struct gt_way_back *way, struct gt_tracee *ret_tracee);
 

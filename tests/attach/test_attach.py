@@ -25,6 +25,25 @@ BUSY = os.path.join(harness.BUILD, "tests", "attach", "attach_busy")
 ROUNDS = int(os.environ.get("ATTACH_ROUNDS", "20"))
 GPUTRACE = os.path.join(harness.SOURCE, "scripts", "gputrace")
 GPU = {"kernel", "gpu_memcpy", "gpu_memset"}
+# Its only thread waits for a socket with a time limit; prints how long it waited at most.
+RECEIVES = """
+import ctypes, select, socket, struct, sys, time
+ctypes.CDLL(None).prctl(0x59616d61, ctypes.c_ulong(2**64 - 1), 0, 0, 0)
+device = ctypes.c_void_p()
+assert ctypes.CDLL(sys.argv[1]).cudaMalloc(ctypes.byref(device), ctypes.c_size_t(512)) == 0
+here, there = socket.socketpair()
+here.setsockopt(socket.SOL_SOCKET, socket.SO_RCVTIMEO, struct.pack("ll", 0, 500000))
+print("ready", flush=True)
+longest = 0
+while not select.select([sys.stdin], [], [], 0)[0]:
+    began = time.monotonic()
+    try:
+        here.recv(1)
+    except BlockingIOError:
+        pass
+    longest = max(longest, time.monotonic() - began)
+print(longest, flush=True)
+"""
 PYTHON = [sys.executable, os.path.join(HERE, "busy.py"), "libcudart.so.13"]
 PTRACE_SEIZE, PTRACE_DETACH = 0x4206, 17
 EXECS = r"""
@@ -460,6 +479,17 @@ class Attach(unittest.TestCase):
                                                "\nprint('ready', flush=True)\nwhile True: pass"])
         self.refused("no thread of process .* waits in a system call", program.pid)
         self.assertIsNone(program.poll())
+
+    def test_time_limit_of_a_socket(self):
+        """It begins again once, with all of its time, however long a place is looked for."""
+        program = self.start([sys.executable, "-c", RECEIVES, "libcudart.so.13"])
+        self.attach(program)
+        self.detach(program)
+        program.stdin.close()
+        longest = float(program.stdout.readline())
+        self.assertEqual(program.wait(30), 0)
+        self.assertGreaterEqual(longest, 0.5)
+        self.assertLess(longest, 5)
 
     def test_not_attached(self):
         status, said = gputrace("detach", str(self.sleeper().pid))
