@@ -40,7 +40,9 @@ void gt_run_option_unknown(const char *dashes, const char *name, size_t length, 
 	nearest = gt_word_option_elsewhere(word);
 	if (!nearest)
 		nearest = gt_nearest(word, names, GT_CONFIG_COUNT_);
-	if (nearest)
+	if (!*word)
+		snprintf(ret_wrong, size, "an option has no name; see gputrace run --help");
+	else if (nearest)
 		snprintf(ret_wrong, size, "there is no option %s%s; did you mean %s%s?", dashes,
 			 word, dashes, nearest);
 	else

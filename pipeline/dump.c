@@ -185,6 +185,14 @@ static uint64_t written(const struct gt_pipeline *p)
 	return file ? file->written.events : 0;
 }
 
+/* It should have more: its disk is full, or has failed. */
+static bool lacks(const struct gt_pipeline *p)
+{
+	const struct gt_file *file = gt_output_file(&p->output);
+
+	return file && gt_losses_sum(&file->lost);
+}
+
 static void say(const struct dump *dump, bool is_empty)
 {
 	const struct gt_pipeline *p = dump->pipeline;
@@ -210,7 +218,7 @@ void gt_dump_make_for(struct gt_pipeline *p, const char *reason)
 	plan(&dump);
 	has_file = write_blocks(&dump, true);
 	gt_outlet_flush(&p->outlet, true);
-	is_empty |= written(p) <= 1; /* the note */
+	is_empty |= written(p) <= 1 && !lacks(p); /* the note alone */
 	ledger = p->ledger;
 	gt_collectors_count(&p->collectors, &ledger);
 	say(&dump, is_empty);

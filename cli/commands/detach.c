@@ -14,6 +14,7 @@
 #include "cli/run/say.h"
 
 #define CLOSE_MS  60000u
+#define SOON_MS   3000u
 #define TURN_MS   2000u
 #define WHY_BYTES 2048
 
@@ -32,13 +33,24 @@ static int fail(pid_t pid, int error)
 	return GT_EXIT_FAILED;
 }
 
+static int await_close(pid_t pid, struct gt_attached *attached)
+{
+	int error = gt_attached_await(pid, attached, SOON_MS);
+
+	if (error != -ETIMEDOUT)
+		return error;
+	gt_say("process %d: waiting for CUPTI or a disk, %u s more at most; recording has ended",
+	       (int)pid, (CLOSE_MS - SOON_MS) / 1000);
+	return gt_attached_await(pid, attached, CLOSE_MS - SOON_MS);
+}
+
 static int detach(pid_t pid, struct gt_attached *attached)
 {
 	const struct gt_attach_box *box = &attached->box;
 	int error = gt_attached_wish(pid, attached, GT_ATTACH_REST);
 
 	if (!error)
-		error = gt_attached_await(pid, attached, CLOSE_MS);
+		error = await_close(pid, attached);
 	if (error)
 		return fail(pid, error);
 	if (box->error && box->state != GT_ATTACH_RESTS)

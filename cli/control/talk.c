@@ -7,12 +7,14 @@
 #include <errno.h>
 #include <limits.h>
 #include <linux/futex.h>
+#include <pwd.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
@@ -102,6 +104,25 @@ static bool write_request(struct gt_talk *talk, const char *text)
 	return true;
 }
 
+static int refuse_strange(struct gt_talk *talk)
+{
+	const struct passwd *user;
+	char process[32];
+	struct stat st;
+
+	snprintf(process, sizeof(process), "/proc/%u", talk->box->head.pid);
+	if (stat(process, &st) || st.st_uid == geteuid())
+		return fail(talk, -EPERM, "%s is no mailbox of this user", talk->box->path);
+	user = getpwuid(st.st_uid);
+	if (user)
+		return fail(talk, -EPERM,
+			    "it belongs to user %s: run gputrace as that user (sudo -u %s)",
+			    user->pw_name, user->pw_name);
+	return fail(talk, -EPERM,
+		    "it belongs to user %u: run gputrace as that user (sudo -u '#%u')", st.st_uid,
+		    st.st_uid);
+}
+
 static int refuse(struct gt_talk *talk)
 {
 	switch (talk->box->state) {
@@ -115,7 +136,7 @@ static int refuse(struct gt_talk *talk)
 			    "it is traced by another version of gputrace, which knows other "
 			    "requests: use that version's gputrace");
 	case GT_BOX_SQUATTED:
-		return fail(talk, -EPERM, "%s is no mailbox of this user", talk->box->path);
+		return refuse_strange(talk);
 	default:
 		return 0;
 	}

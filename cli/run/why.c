@@ -103,7 +103,8 @@ static bool say_recorder(void)
 
 	if (!recorder || !*recorder || !strcmp(recorder, "off"))
 		return false;
-	gt_say("no dump: if no line above says why, nothing asked --flight-recorder for one, or "
+	gt_say("no dump in the output folder: if no line above says why, nothing asked "
+	       "--flight-recorder for one, or "
 	       "the program gave the GPU no work");
 	return true;
 }

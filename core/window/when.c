@@ -51,6 +51,14 @@ static uint64_t find_unit(const char *text, size_t length)
 	return 0;
 }
 
+/* Else it is a time below a nanosecond. */
+static bool is_zero(const char *text, const char *end)
+{
+	while (text < end && (*text == '0' || *text == '.'))
+		text++;
+	return text == end;
+}
+
 int gt_when_span(const char *text, const char **ret_end, uint64_t *ret_ns)
 {
 	const char *end, *word, *fraction;
@@ -70,7 +78,7 @@ int gt_when_span(const char *text, const char **ret_end, uint64_t *ret_ns)
 		return -ERANGE;
 	*ret_ns = whole * unit + parse_fraction(&fraction, unit);
 	*ret_end = end;
-	return 0;
+	return *ret_ns || is_zero(text, word) ? 0 : -ERANGE;
 }
 
 /* Exactly @digits of them, then @text is behind. False: there are not. */
