@@ -18,7 +18,8 @@
 #include "trace/frame.h"
 
 #define KEY_BYTES    8192
-#define WINDOW_SHARE 1 /* its column; the idle time is the next */
+#define FIRST_CAUSE  'A' /* a key begins with the letter of its cause */
+#define WINDOW_SHARE 1   /* its column; the idle time is the next */
 
 #define CAUSES_COLUMNS(...)                                                                        \
 	{                                                                                          \
@@ -97,7 +98,8 @@ static int add_samples(struct causes *c, const struct gt_gap *gap, const struct 
 		gt_gaps_place(model, model->samples.at[i].stack, place, sizeof(place), &is_data);
 		if (cause == GT_CAUSE_HOST && is_data)
 			cause = GT_CAUSE_DATA;
-		snprintf(key, sizeof(key), "%d%s: %s", (int)cause, piece->inside, place);
+		snprintf(key, sizeof(key), "%c%s: %s", FIRST_CAUSE + (int)cause, piece->inside,
+			 place);
 		rc = *place ? gt_shares_sample(&c->shares, base, key,
 					       gt_model_sample_time(model, i, piece->start,
 								    piece->start + piece->ns))
@@ -128,7 +130,8 @@ static int name_os_call(struct causes *c, const struct gt_model *model,
 			const struct gt_piece *piece, struct gt_group *group)
 {
 	struct gt_group *file = NULL;
-	size_t index, n = (size_t)snprintf(c->key, sizeof(c->key), "%d", (int)piece->cause);
+	size_t index,
+		n = (size_t)snprintf(c->key, sizeof(c->key), "%c", FIRST_CAUSE + (int)piece->cause);
 
 	if (model->os_calls.at[piece->os_call].file != GT_NAME_NONE) {
 		gt_gaps_os_call(model, piece->os_call, true, c->key + n, sizeof(c->key) - n);
@@ -183,7 +186,7 @@ static int add_piece(const struct gt_gap *gap, const struct gt_piece *piece, voi
 
 	if (piece->os_call != GT_NONE)
 		return add_os_call(c, gap, piece);
-	snprintf(c->key, sizeof(c->key), "%d%s", (int)piece->cause, piece->where);
+	snprintf(c->key, sizeof(c->key), "%c%s", FIRST_CAUSE + (int)piece->cause, piece->where);
 	rc = gt_shares_span(&c->shares, c->key, c->gap, piece->ns);
 	if (!rc)
 		rc = gt_gaps_before_add(&c->before, gap, c->key, piece->ns);
@@ -320,7 +323,7 @@ static void put_row(struct gt_table *table, const struct gaps_causes_row *row,
 	gt_table_number(table, (double)row->max);
 	if (has_samples)
 		gt_table_number(table, (double)row->samples);
-	gt_table_text(table, gt_cause_names[row->text[0] - '0']);
+	gt_table_text(table, gt_cause_names[row->text[0] - FIRST_CAUSE]);
 	gt_table_text(table, frame_of(gaps));
 	put_place(table, row);
 }

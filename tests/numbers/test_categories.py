@@ -63,6 +63,14 @@ def causes(names):
     return {row["Cause"]: row["Idle Time (ns)"] for row in rows}
 
 
+def idle_time_before_work_without_a_call():
+    """The last of the causes, whose number has two digits."""
+    events = [generate.kernel("k", at, 90, 1 + at) for at in (0, 100, 200)]
+    rows = cases.tables("gaps", "--min=0", cases.write(generate.trace(events)))["gpu_idle_causes"]
+    found = {row["Cause"]: (row["Idle Time (ns)"], row["Where"]) for row in rows}
+    assert found == {"unknown": (20_000, "(the call is not in the trace)")}, found
+
+
 def causes_of_idle_time():
     """The names of HIP and SYCL mean what CUDA's mean."""
     want = causes(("cudaLaunchKernel", "cudaDeviceSynchronize"))
@@ -218,6 +226,7 @@ def public_traces():
 cases.main(
     [
         runtimes_of_other_vendors,
+        idle_time_before_work_without_a_call,
         causes_of_idle_time,
         unknown_categories,
         work_of_unknown_devices,
