@@ -23,7 +23,7 @@ WORK = [harness.program("workload"), "rounds", str(ROUNDS)]
 OPERATIONS = 3 * 3 * ROUNDS
 LIMIT = 1 << 20
 FAILWRITE = os.path.join(harness.PROGRAMS, "libfailwrite.so")
-REPLAYS = 4000
+REPLAYS = 6000
 KINDS = ("calls", "kernels", "memcpys", "memsets")
 
 

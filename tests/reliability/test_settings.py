@@ -79,7 +79,7 @@ class Settings(unittest.TestCase):
                 self.assertEqual((trace.ledger["gpu_ops_without_call"], trace.ledger["launches_without_record"]), (0, 0))
                 self.assertEqual(self.said, [])
                 self.assertEqual(trace.root["metadata"]["cupti_quirks"],
-                                 "disable_hangs flush_crashes latency_deadlocks hw_trace_corrupts")
+                                 "disable_hangs flush_crashes latency_deadlocks hw_trace_corrupts unified_stops_slowly")
         trace, _ = self.trace([harness.program("workload"), "slow", "1"], "130401")
         self.assertNotIn("cupti_quirks", trace.root["metadata"])
 
