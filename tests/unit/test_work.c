@@ -92,13 +92,15 @@ Test(work, peaks_of_data_sheets)
 	cr_assert_float_eq(tera("NVIDIA A100-SXM4-80GB", 8, 0, 108, GT_WORK_F64), 19.5, 0.1);
 	cr_assert_float_eq(tera("NVIDIA A10", 8, 6, 72, GT_WORK_F32), 31.2, 0.1);
 	cr_assert_float_eq(tera("NVIDIA L4", 8, 9, 58, GT_WORK_F16), 121, 0.5);
+	cr_assert_float_eq(tera("NVIDIA L40S", 8, 9, 142, GT_WORK_F16), 362, 0.5);
+	cr_assert_float_eq(tera("NVIDIA L40S", 8, 9, 142, GT_WORK_F32), 91.6, 0.1);
 	cr_assert_float_eq(tera("Tesla T4", 7, 5, 40, GT_WORK_F16), 65, 0.2);
 	cr_assert_float_eq(tera("Tesla V100-SXM2-16GB", 7, 0, 80, GT_WORK_F16), 125, 0.5);
 }
 
 Test(work, peaks_that_are_not_known)
 {
-	cr_assert_eq(tera("NVIDIA L40S", 8, 9, 142, GT_WORK_F16), 0);
+	cr_assert_eq(tera("NVIDIA L40", 8, 9, 142, GT_WORK_F16), 0);
 	cr_assert_eq(tera("NVIDIA A10G", 8, 6, 80, GT_WORK_F16), 0);
 	cr_assert_eq(tera("NVIDIA H100 80GB HBM3 MIG 1g.10gb", 9, 0, 16, GT_WORK_F16), 0);
 	cr_assert_eq(tera("NVIDIA H200", 9, 0, 132, GT_WORK_UNKNOWN), 0);
