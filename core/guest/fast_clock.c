@@ -207,7 +207,8 @@ void gt_fast_clock_start(struct gt_fast_clock_pilot *pilot, struct gt_fast_clock
 			 bool wanted)
 {
 	*pilot = (struct gt_fast_clock_pilot){.clock = clock, .why_not = why_not(wanted)};
-	leave_line(clock);
+	/* a child of fork has the line of a process that no longer steers it: it may be anywhere */
+	atomic_store(&clock->generation, 0);
 	if (!pilot->why_not)
 		pilot->state = GT_FAST_CLOCK_MEASURED;
 }

@@ -152,6 +152,21 @@ Test(fast_clock, a_counter_that_jumps_is_left_and_no_time_goes_back)
 	cr_assert_eq(pilot.state, GT_FAST_CLOCK_LEFT);
 }
 
+/* A child of fork, in which nobody has steered the line since. */
+Test(fast_clock, a_new_session_does_not_wait_for_a_line_that_ran_ahead)
+{
+	static struct gt_fast_clock inherited, none;
+	struct gt_fast_clock_pilot pilot;
+	uint64_t now = gt_clock_now_by(&none);
+
+	atomic_store(&inherited.lines[1].ticks, gt_arch_ticks());
+	atomic_store(&inherited.lines[1].ns, now + 3600 * S_NS);
+	atomic_store(&inherited.generation, 1);
+	cr_assert_geq(gt_clock_now_by(&inherited), now + 3600 * S_NS);
+	gt_fast_clock_start(&pilot, &inherited, true);
+	cr_assert_lt(gt_clock_now_by(&inherited), now + 60 * S_NS);
+}
+
 Test(fast_clock, samples_of_a_busy_machine_change_nothing)
 {
 	struct made_up m = {.hz = 2e9};
