@@ -207,10 +207,14 @@ void gt_fast_clock_start(struct gt_fast_clock_pilot *pilot, struct gt_fast_clock
 			 bool wanted)
 {
 	*pilot = (struct gt_fast_clock_pilot){.clock = clock, .why_not = why_not(wanted)};
-	/* a child of fork has the line of a process that no longer steers it: it may be anywhere */
-	atomic_store(&clock->generation, 0);
+	gt_fast_clock_forget(clock);
 	if (!pilot->why_not)
 		pilot->state = GT_FAST_CLOCK_MEASURED;
+}
+
+void gt_fast_clock_forget(struct gt_fast_clock *clock)
+{
+	atomic_store(&clock->generation, 0);
 }
 
 void gt_fast_clock_stop(struct gt_fast_clock_pilot *pilot)

@@ -105,6 +105,10 @@ struct gt_fast_clock_sample gt_fast_clock_sample(void);
 bool gt_fast_clock_steer(struct gt_fast_clock_pilot *pilot,
 			 const struct gt_fast_clock_sample *sample, uint64_t ticks);
 
+/* Readings are those of CLOCK_MONOTONIC, wherever the line is: in a child of fork, which has that
+ * of a process that no longer steers it. */
+void gt_fast_clock_forget(struct gt_fast_clock *clock);
+
 /* Nobody steers it any more. */
 void gt_fast_clock_stop(struct gt_fast_clock_pilot *pilot);
 

@@ -43,9 +43,11 @@ static void after_fork(void)
 	atomic_fetch_sub(&forks, 1);
 }
 
-/* The parent's other threads do not exist here: nothing to wait for. */
+/* The parent's other threads do not exist here: nothing to wait for, and nobody steers the clock.
+ */
 static void after_fork_in_child(void)
 {
+	gt_fast_clock_forget(&gt_fast_clock);
 	atomic_store(&forks, 0);
 	atomic_store(&in_loader, 0);
 }
