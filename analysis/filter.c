@@ -426,34 +426,31 @@ bool gt_filter_range(const struct gt_filter *filter, const struct gt_model *mode
 	return kinds.passed == kinds.asked;
 }
 
-bool gt_filter_os_call(const struct gt_filter *filter, const struct gt_model *model,
-		       const struct gt_model_os_call *call)
+/* A call that is known by its thread and time alone. */
+static bool thread_passes(const struct gt_filter *filter, const struct gt_model *model,
+			  uint32_t thread, int64_t start, int64_t dur)
 {
 	struct kinds_passed kinds = {0};
 
 	for (size_t i = 0; i < filter->terms.count; i++) {
 		const struct gt_filter_term *term = &filter->terms.at[i];
 
-		if (is_open(&kinds, term) &&
-		    host_passes(term, model, call->thread, call->start, call->start + call->dur))
+		if (is_open(&kinds, term) && host_passes(term, model, thread, start, start + dur))
 			kinds.passed |= BIT(term->kind);
 	}
 	return kinds.passed == kinds.asked;
 }
 
+bool gt_filter_os_call(const struct gt_filter *filter, const struct gt_model *model,
+		       const struct gt_model_os_call *call)
+{
+	return thread_passes(filter, model, call->thread, call->start, call->dur);
+}
+
 bool gt_filter_mpi_call(const struct gt_filter *filter, const struct gt_model *model,
 			const struct gt_model_mpi_call *call)
 {
-	struct kinds_passed kinds = {0};
-
-	for (size_t i = 0; i < filter->terms.count; i++) {
-		const struct gt_filter_term *term = &filter->terms.at[i];
-
-		if (is_open(&kinds, term) &&
-		    host_passes(term, model, call->thread, call->start, call->start + call->dur))
-			kinds.passed |= BIT(term->kind);
-	}
-	return kinds.passed == kinds.asked;
+	return thread_passes(filter, model, call->thread, call->start, call->dur);
 }
 
 bool gt_filter_step(const struct gt_filter *filter, const struct gt_model *model,
