@@ -9,6 +9,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "core/schema/pftrace.h"
+
 /* The numbers are CUPTI's. */
 enum gt_unified_kind {
 	GT_UNIFIED_UNKNOWN,
@@ -57,6 +59,9 @@ enum gt_unified_arg {
 	GT_UNIFIED_CAUSE,
 	GT_UNIFIED_ARG_COUNT_
 };
+
+/* Their names in .pftrace. */
+extern const enum gt_pf_annotation gt_unified_annotations[GT_UNIFIED_ARG_COUNT_];
 
 /* Bytes of the longest text, with its end: all GPUs and the CPU. */
 #define GT_UNIFIED_TEXT 640

@@ -339,18 +339,6 @@ static void take_os_call(const struct note *notes, struct gt_range_event *range)
 
 static void make_unified(const struct track_event *e, struct gt_event *event)
 {
-	static const enum gt_pf_annotation notes[GT_UNIFIED_ARG_COUNT_] = {
-		[GT_UNIFIED_ADDRESS] = GT_PF_ANNOTATION_UNIFIED_ADDRESS,
-		[GT_UNIFIED_BYTES] = GT_PF_ANNOTATION_OS_BYTES,
-		[GT_UNIFIED_FAULTS] = GT_PF_ANNOTATION_UNIFIED_FAULTS,
-		[GT_UNIFIED_PC] = GT_PF_ANNOTATION_UNIFIED_PC,
-		[GT_UNIFIED_FROM] = GT_PF_ANNOTATION_UNIFIED_FROM,
-		[GT_UNIFIED_TO] = GT_PF_ANNOTATION_UNIFIED_TO,
-		[GT_UNIFIED_PROCESSOR] = GT_PF_ANNOTATION_UNIFIED_PROCESSOR,
-		[GT_UNIFIED_PROCESSORS] = GT_PF_ANNOTATION_UNIFIED_PROCESSORS,
-		[GT_UNIFIED_ACCESS] = GT_PF_ANNOTATION_UNIFIED_ACCESS,
-		[GT_UNIFIED_CAUSE] = GT_PF_ANNOTATION_CAUSE,
-	};
 	struct gt_unified_facts *facts = &event->range.unified;
 
 	event->kind = GT_EVENT_RANGE;
@@ -362,7 +350,7 @@ static void make_unified(const struct track_event *e, struct gt_event *event)
 	if (e->name)
 		facts->kind = (uint8_t)gt_unified_find(e->name->text, e->name->length);
 	for (unsigned int arg = 0; arg < GT_UNIFIED_ARG_COUNT_; arg++) {
-		const struct note *note = &e->notes[notes[arg]];
+		const struct note *note = &e->notes[gt_unified_annotations[arg]];
 
 		if (note->text)
 			gt_unified_set_text(facts, (enum gt_unified_arg)arg, note->text->text,

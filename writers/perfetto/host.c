@@ -259,18 +259,6 @@ void gt_perfetto_put_range(struct gt_perfetto *pf, const struct gt_event *event)
 
 static void put_unified_args(struct gt_proto *batch, const struct gt_unified_facts *facts)
 {
-	static const enum gt_pf_annotation names[GT_UNIFIED_ARG_COUNT_] = {
-		[GT_UNIFIED_ADDRESS] = GT_PF_ANNOTATION_UNIFIED_ADDRESS,
-		[GT_UNIFIED_BYTES] = GT_PF_ANNOTATION_OS_BYTES,
-		[GT_UNIFIED_FAULTS] = GT_PF_ANNOTATION_UNIFIED_FAULTS,
-		[GT_UNIFIED_PC] = GT_PF_ANNOTATION_UNIFIED_PC,
-		[GT_UNIFIED_FROM] = GT_PF_ANNOTATION_UNIFIED_FROM,
-		[GT_UNIFIED_TO] = GT_PF_ANNOTATION_UNIFIED_TO,
-		[GT_UNIFIED_PROCESSOR] = GT_PF_ANNOTATION_UNIFIED_PROCESSOR,
-		[GT_UNIFIED_PROCESSORS] = GT_PF_ANNOTATION_UNIFIED_PROCESSORS,
-		[GT_UNIFIED_ACCESS] = GT_PF_ANNOTATION_UNIFIED_ACCESS,
-		[GT_UNIFIED_CAUSE] = GT_PF_ANNOTATION_CAUSE,
-	};
 	char text[GT_UNIFIED_TEXT];
 	uint64_t number;
 
@@ -278,9 +266,9 @@ static void put_unified_args(struct gt_proto *batch, const struct gt_unified_fac
 		if (!gt_unified_get(facts, (enum gt_unified_arg)arg, text, &number))
 			continue;
 		if (*text)
-			put_text(batch, names[arg], text);
+			put_text(batch, gt_unified_annotations[arg], text);
 		else
-			put_uint(batch, names[arg], number);
+			put_uint(batch, gt_unified_annotations[arg], number);
 	}
 }
 
