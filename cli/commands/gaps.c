@@ -124,7 +124,7 @@ static const struct gt_cmdline_spec spec = {
 		"kind of descriptor and the first frame of the user, or \"data loading\"; files "
 		"that one place waits for share a row); else its samples (run "
 		"--sample-cpu), NVTX ranges, operators and Python functions; else the innermost "
-		"function common to the call stacks before and after the gap. Behind it stands "
+		"function common to the call stacks before and after the gap. After it follows "
 		"what "
 		"launched the work before these gaps (\"last launch\", columns of csv and json; "
 		"\"mostly\": "

@@ -8,7 +8,7 @@
 #include <string.h>
 
 #define LONG_NAME    24 /* identifiers from this length on have words */
-#define LONG_TYPE    12 /* the same of arguments, of which several stand in a row */
+#define LONG_TYPE    12 /* the same of arguments, of which several follow each other */
 #define OPERATOR     "operator"
 #define OPERATOR_LEN (sizeof(OPERATOR) - 1)
 #define ANONYMOUS    "(anonymous"

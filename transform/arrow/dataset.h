@@ -15,7 +15,7 @@
 
 struct gt_arrow_dataset;
 
-/* Reads traces, or folders of them, as one job; what could not be read stands in @ret_said, a line
+/* Reads traces, or folders of them, as one job; what could not be read is in @ret_said, a line
  * each. NULL: nothing could. */
 GT_ARROW_API struct gt_arrow_dataset *gt_arrow_open(char *const *inputs, size_t count,
 						    char *ret_said, size_t size);

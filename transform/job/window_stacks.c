@@ -105,7 +105,7 @@ static const char *frames_for(struct gt_merge_window *window, int64_t id, bool h
 	int64_t place = entry ? entry->value : -1;
 
 	if (entry)
-		entry->value = -1; /* they stand there */
+		entry->value = -1; /* that event has them */
 	return has_frames || place <= 0 ? NULL : window->frames.at[place - 1];
 }
 
