@@ -6,6 +6,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <string.h>
 #include <unistd.h>
 #include <zlib.h>
@@ -54,18 +55,38 @@ static FILE *open_packed(int to)
 	return file ? fopencookie(file, "w", functions) : NULL;
 }
 
+/* What the child tells. */
+struct lines_answer {
+	int write_error; /* a negative errno: the new file could not be written */
+	struct gt_symbolize result;
+};
+
+static int write_lines(struct file_work *work, struct lines_answer *ret)
+{
+	FILE *out = work->packed ? open_packed(work->to) : fdopen(work->to, "w");
+	bool failed;
+	int rc;
+
+	if (!out)
+		return -errno;
+	rc = gt_symbolize(work->pin.content, out, GT_SYMBOLIZE_IF_FOUND, true, &ret->result);
+	errno = 0;
+	failed = ferror(out);
+	if (fclose(out) || failed)
+		ret->write_error = rc ? rc : errno ? -errno : -EIO;
+	return rc;
+}
+
 /* In the child. */
 static void symbolize(int to, void *data)
 {
-	struct file_work *work = data;
-	FILE *out = work->packed ? open_packed(work->to) : fdopen(work->to, "w");
-	struct gt_symbolize result;
-	int rc = out ? gt_symbolize(work->pin.content, out, GT_SYMBOLIZE_IF_FOUND, true, &result)
-		     : -errno;
+	struct lines_answer answer = {0};
+	int rc;
 
-	if (out && fclose(out) && !rc)
-		rc = -errno;
-	if (rc || write(to, &result, sizeof(result)) != (ssize_t)sizeof(result))
+	signal(SIGXFSZ, SIG_IGN); /* the limit is an error as a full disk is */
+	rc = write_lines(data, &answer);
+	if ((rc && !answer.write_error) ||
+	    write(to, &answer, sizeof(answer)) != (ssize_t)sizeof(answer))
 		_exit(1);
 }
 
@@ -73,14 +94,19 @@ static int work_confined(struct file_work *work, unsigned int seconds)
 {
 	struct gt_confined child;
 	int rc = gt_confined_start(&child, seconds, symbolize, work);
+	struct lines_answer answer;
 	bool told, ended;
 
 	if (rc)
 		return fail(work, rc, NULL);
-	told = gt_confined_read(&child, work->ret, sizeof(*work->ret));
+	told = gt_confined_read(&child, &answer, sizeof(answer));
 	ended = gt_confined_end(&child);
-	if (told && ended)
+	if (told && ended && answer.write_error)
+		return fail(work, answer.write_error, NULL);
+	if (told && ended) {
+		*work->ret = answer.result;
 		return 0;
+	}
 	if (child.is_late)
 		return fail(work, -ETIME, "looking for source lines took too long");
 	return fail(work, -EBADMSG, "it, or a module that it names, cannot be read");

@@ -232,6 +232,19 @@ class Lines(unittest.TestCase):
         trace.write_bytes(bytes.fromhex("0a025001"))
         self.assertIn("a .pftrace, which has no place", self.in_place(trace, status=1))
 
+    def test_in_place_too_little_room(self):
+        """The reason is the room, not the trace."""
+        trace = self.write([[f"a ({LIBRARY}+{addresses(LIBRARY, 'touch')[0]:#x})"]], {str(LIBRARY): build_id(LIBRARY)})
+        packed = self.folder / "packed.json.gz"
+        packed.write_bytes(gzip.compress(trace.read_bytes()))
+        for path in (trace, packed):
+            with self.subTest(path=path.name):
+                before = path.read_bytes()
+                said = subprocess.run(["prlimit", "--fsize=100", CLI, "symbolize", "--in-place", path], text=True,
+                                      capture_output=True, check=False).stderr
+                self.assertEqual(said, f"gputrace: {path}: File too large; it stays as it is\n")
+                self.assertEqual(path.read_bytes(), before)
+
     def test_in_place_or_not_at_all(self):
         crash = self.folder / "crash.so"
         shutil.copy(LIBRARY, crash)
