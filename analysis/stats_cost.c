@@ -4,9 +4,9 @@
  */
 #include "analysis/stats.h"
 
-#include <math.h>
 #include <stdio.h>
 
+#include "core/overhead/cost.h"
 #include "core/schema/ledger.h"
 
 /* Of all processes, so that a merged trace says the same as its parts. */
@@ -24,26 +24,28 @@ static uint64_t sum_of(const struct gt_job *job, enum gt_ledger_key key)
 	return sum;
 }
 
-/* Hundredths of a percent, cut as pipeline/sources/cost.c does. */
-static double percent(uint64_t part, uint64_t whole)
+static double percent(uint32_t hundredths)
 {
-	return whole ? floor((double)part * 10000 / (double)whole) / 100 : 0;
+	return (double)hundredths / 100;
 }
 
 bool gt_stats_cost(const struct gt_job *job, char *ret_text, size_t size)
 {
-	uint64_t added = sum_of(job, GT_LEDGER_COST_ADDED), own = sum_of(job, GT_LEDGER_COST_OWN);
-	uint64_t elapsed = sum_of(job, GT_LEDGER_COST_ELAPSED);
-	uint64_t process = sum_of(job, GT_LEDGER_COST_PROCESS);
-	uint64_t program = process > added + own ? process - added - own : 0;
+	struct gt_cost_sums sums = {
+		.added = sum_of(job, GT_LEDGER_COST_ADDED),
+		.own = sum_of(job, GT_LEDGER_COST_OWN),
+		.process = sum_of(job, GT_LEDGER_COST_PROCESS),
+		.elapsed = sum_of(job, GT_LEDGER_COST_ELAPSED),
+		.threads = sum_of(job, GT_LEDGER_COST_THREADS),
+	};
+	struct gt_cost_shares shares = gt_cost_shares_of(&sums);
 
-	if (!elapsed)
+	if (!sums.elapsed)
 		return false;
 	snprintf(ret_text, size,
 		 "%.2f %% of the %s time (%.2f %% of the launching threads' time, %.2f %% of a "
 		 "core for writing)",
-		 percent(added + own, program > elapsed ? program : elapsed),
-		 job->count > 1 ? "processes'" : "process's",
-		 percent(added, sum_of(job, GT_LEDGER_COST_THREADS)), percent(own, elapsed));
+		 percent(shares.overhead), job->count > 1 ? "processes'" : "process's",
+		 percent(shares.threads), percent(shares.writing));
 	return true;
 }

@@ -58,25 +58,16 @@ static struct gt_cost_reading read_now(const struct gt_cost *cost)
 	return now;
 }
 
-static uint32_t share(uint64_t part, uint64_t whole)
-{
-	uint64_t share = whole ? part * 10000 / whole : 0;
-
-	return share > UINT32_MAX ? UINT32_MAX : (uint32_t)share;
-}
-
 struct gt_cost_shares gt_cost_between(const struct gt_cost_reading *from,
 				      const struct gt_cost_reading *to)
 {
-	uint64_t added = to->added - from->added, own = to->own - from->own;
-	uint64_t elapsed = to->at - from->at, process = to->process - from->process;
-
-	process = process > added + own ? process - added - own : 0;
-	return (struct gt_cost_shares){
-		.overhead = share(added + own, process > elapsed ? process : elapsed),
-		.threads = share(added, to->threads - from->threads),
-		.writing = share(own, elapsed),
-	};
+	return gt_cost_shares_of(&(struct gt_cost_sums){
+		.added = to->added - from->added,
+		.own = to->own - from->own,
+		.process = to->process - from->process,
+		.elapsed = to->at - from->at,
+		.threads = to->threads - from->threads,
+	});
 }
 
 /* ---- the counter track ---- */

@@ -10,6 +10,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "core/overhead/cost.h"
 #include "core/overhead/governor.h"
 
 struct gt_clock;
@@ -29,15 +30,7 @@ struct gt_cost_reading {
 	uint64_t calls;   /* seen */
 };
 
-/* Shares in hundredths of a percent. */
-struct gt_cost_shares {
-	uint32_t overhead; /* added + own, of the time of the process without both */
-	uint32_t threads;  /* added, of the launching threads' time */
-	uint32_t writing;  /* own, of one processor's time */
-};
-
-/* Between two readings. The time of the process is its processor time, or the time that passed if
- * that is more. Pure. */
+/* Between two readings. Pure. */
 struct gt_cost_shares gt_cost_between(const struct gt_cost_reading *from,
 				      const struct gt_cost_reading *to);
 

@@ -5,11 +5,12 @@ and without it: interleaved runs, and of each kind the run that used least, sinc
 
     tests/bench/overhead.py BUILD [RUNS]
 
-The program does a fixed amount of work (overhead_loop.c). Without CUPTI the difference is the tracer alone; with
-it, CUPTI's own cost is in the difference and not in the figure, so the base is a run with CUPTI alone (bench/floor.c). The
-threads of the simulated CUPTI use more processor time than the tracer, and differently each time: so there only the program's
-launching threads are compared, and the tracer's threads taken by the kernel's clock. "base twice" is a second run of the base in
-place of the traced one: what the machine makes of no difference."""
+The program does a fixed amount of work (overhead_loop.c); its arithmetic, which alone takes 1 to 3 % more or less
+from run to run, is left out of the difference. Without CUPTI the difference is the tracer alone; with it, CUPTI's own
+cost is in the difference and not in the figure, so the base is a run with CUPTI alone (bench/floor.c). The threads of
+the simulated CUPTI use more processor time than the tracer, and differently each time: so there only the program's
+launching threads are compared, and the tracer's threads taken by the kernel's clock. "base twice" is a second run of
+the base in place of the traced one: what the machine makes of no difference."""
 
 import glob
 import json
@@ -27,40 +28,56 @@ PROGRAM = BUILD + "/tests/bench/overhead_loop"
 LIBRARY = BUILD + "/preload/libgputrace.so"
 FLOOR = BUILD + "/bench/libgputrace-floor.so"
 
-# name, threads, launches, spins, depth, ranges, pause in microseconds
+ROUNDS = 1000  # of arithmetic, by which the machine is measured
+
+# name, threads, launches of each, us of arithmetic before each, depth, ranges, pause in us
 WORKLOADS = [
-    ("a launch every 40 us", 1, 50000, 20000, 10, 0, 0),
-    ("a launch every 10 us", 1, 150000, 5000, 10, 0, 0),
-    ("the same, 40 frames deep", 1, 150000, 5000, 40, 0, 0),
-    ("the same, in an NVTX range each", 1, 150000, 5000, 10, 1, 0),
-    ("two threads, each every 40 us", 2, 30000, 20000, 10, 0, 0),
-    ("100 launches, then 5 ms of rest", 1, 40000, 5000, 10, 0, 5000),
+    ("a launch every 40 us", 1, 50000, 40, 10, 0, 0),
+    ("a launch every 10 us", 1, 200000, 10, 10, 0, 0),
+    ("the same, 40 frames deep", 1, 200000, 10, 40, 0, 0),
+    ("the same, in an NVTX range each", 1, 200000, 10, 10, 1, 0),
+    ("two threads, each every 40 us", 2, 50000, 40, 10, 0, 0),
+    ("100 launches, then 5 ms of rest", 1, 40000, 10, 10, 0, 5000),
 ]
 
 
+def simulated(*command):
+    return [SOURCE + "/scripts/simcuda", "--build=" + BUILD, "--virtual", "--", "env", *command]
+
+
+def rounds_per_us():
+    """The most of some short runs: what the machine can."""
+    words = [PROGRAM, "1", "1000", str(ROUNDS), "1", "0", "0"]
+    done = [subprocess.run(simulated(*words), check=True, stdout=subprocess.PIPE).stdout for _ in range(7)]
+    return ROUNDS * 1000 * 1000 / min(int(text.split()[1]) for text in done)
+
+
 def run(words, traced, *options):
-    """Processor time of a run, of its launching threads, and elapsed time; and its trace's ledger, or None."""
+    """Processor time of a run, of its launching threads, of their arithmetic; elapsed time; its trace's ledger."""
     with tempfile.TemporaryDirectory() as folder:
-        command = [SOURCE + "/scripts/simcuda", "env"]
+        settings = []
         if traced == "floor":
-            command += ["CUDA_INJECTION64_PATH=" + FLOOR]
+            settings = ["CUDA_INJECTION64_PATH=" + FLOOR]
         elif traced:
-            command += ["LD_PRELOAD=" + LIBRARY, "GPUTRACE_OUTPUT=" + folder, *options]
+            settings = ["LD_PRELOAD=" + LIBRARY, "GPUTRACE_OUTPUT=" + folder, *options]
+        command = simulated(*settings, PROGRAM, *(str(word) for word in words))
         before, began = resource.getrusage(resource.RUSAGE_CHILDREN), time.monotonic()
-        done = subprocess.run(command + [PROGRAM] + [str(word) for word in words], check=True, stdout=subprocess.PIPE)
+        done = subprocess.run(command, check=True, stdout=subprocess.PIPE)
         elapsed, after = time.monotonic() - began, resource.getrusage(resource.RUSAGE_CHILDREN)
         used = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
         ledger = None
         for path in glob.glob(folder + "/*.json"):
             with open(path, encoding="utf-8") as file:
                 ledger = json.load(file)["ledger"]
-        return used, int(done.stdout) / 1e9, elapsed, ledger
+        threads, spun = (int(word) / 1e9 for word in done.stdout.split())
+        return used, threads, spun, elapsed, ledger
 
 
 def figure(ledger):
     """As docs/benchmarks.md defines it."""
     tracer = ledger["cost_added_ns"] + ledger["cost_own_ns"]
-    return 100 * tracer / max(ledger["cost_process_ns"] - tracer, ledger["cost_elapsed_ns"])
+    slower = ledger["cost_added_ns"] / ledger["cost_threads_ns"]
+    return 100 * tracer / max(ledger["cost_process_ns"] - tracer, ledger["cost_elapsed_ns"] * (1 - slower))
 
 
 def least(runs):
@@ -71,23 +88,24 @@ def compare(name, words, mode, base, option):
     plain, again, traced = [], [], []
     for _ in range(RUNS):
         for runs, how in ((plain, base), (traced, True), (again, base)):
-            process, threads, elapsed, ledger = run(words, how, *([option] if how is True else []))
+            process, threads, spun, elapsed, ledger = run(words, how, *([option] if how is True else []))
             own = ledger["cost_own_ns"] / 1e9 if ledger else 0
-            runs.append((threads + own if base else process, max(process, elapsed), ledger))
-    without = least(plain + again)
+            runs.append(((threads + own if base else process) - spun, max(process, elapsed), ledger))
+    without, launches = least(plain), words[0] * words[1]
     found, told = 100 * (least(traced)[0] - without[0]) / without[1], figure(least(traced)[2])
-    null = 100 * (least(again)[0] - least(plain)[0]) / without[1]
-    launches = words[0] * words[1]
-    print(f"| {mode} | {name} | {1e9 * without[0] / launches:.0f} | {found:.2f} | {told:.2f} | {told - found:+.2f} "
-          f"| {null:+.2f} |", flush=True)
+    null = 100 * (least(again)[0] - without[0]) / without[1]
+    print(f"| {mode} | {name} | {1e9 * without[1] / launches:.0f} | {1e9 * without[0] / launches:.0f} | {found:.2f} "
+          f"| {told:.2f} | {told - found:+.2f} | {null:+.2f} |", flush=True)
 
 
 def main():
-    print("| mode | program | a launch without, ns | outside, % | the tracer's figure, % | difference | base twice |")
-    print("| --- | --- | --- | --- | --- | --- | --- |")
+    print("| mode | program | a launch without, ns | of it not arithmetic | outside, % "
+          "| the tracer's figure, % | difference | base twice |")
+    print("| --- | --- | --- | --- | --- | --- | --- | --- |")
+    speed = rounds_per_us()
     for mode, base, option in (("hooks", False, "GPUTRACE_MODE=hooks"), ("CUPTI", "floor", "GPUTRACE_MODE=auto")):
-        for name, *words in WORKLOADS:
-            compare(name, words, mode, base, option)
+        for name, threads, launches, us, *words in WORKLOADS:
+            compare(name, [threads, launches, round(us * speed), *words], mode, base, option)
 
 
 if __name__ == "__main__":

@@ -33,7 +33,20 @@ Test(cost, of_a_process_that_waits)
 				     .process = 20 * MS,
 				     .threads = 1000 * MS};
 
-	cr_assert_eq(gt_cost_between(&from, &to).overhead, 100);
+	cr_assert_eq(gt_cost_between(&from, &to).overhead, 100, "10 of 999 ms");
+}
+
+/* A thread that only launches: of 1000 ms that passed 200 were added. */
+Test(cost, of_a_thread_that_only_launches)
+{
+	struct gt_cost_reading from = {0};
+	struct gt_cost_reading to = {.at = 1000 * MS,
+				     .added = 200 * MS,
+				     .own = 200 * MS,
+				     .process = 1200 * MS,
+				     .threads = 1000 * MS};
+
+	cr_assert_eq(gt_cost_between(&from, &to).overhead, 5000, "400 of 800 ms");
 }
 
 Test(cost, of_nothing)
