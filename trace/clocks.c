@@ -79,8 +79,9 @@ bool gt_clock_sources_are_one(const struct gt_clock_source *a, const struct gt_c
 struct placing {
 	const struct gt_clock_source *sources;
 	size_t count;
-	uint32_t *host; /* of each process: the first process there */
-	bool *placed;   /* of the first process of each host */
+	uint32_t *host;         /* of each process: the first process there */
+	bool *placed;           /* of the first process of each host */
+	enum gt_clock_bar *bar; /* of each host that is not placed: the best of all tries */
 	struct gt_clock_map *maps;
 	uint32_t reference; /* the process whose clock is the job's */
 	size_t tries;       /* pairs of processes that may still be compared */
@@ -118,16 +119,39 @@ static bool are_of_one_rank(const struct gt_clock_source *a, const struct gt_clo
 	return a->has_rank && b->has_rank && a->rank == b->rank;
 }
 
-static int try_tie(const struct placing *p, uint32_t from, uint32_t to, struct tie *best)
+static void note_bar(struct placing *p, uint32_t process, enum gt_clock_bar bar)
 {
+	enum gt_clock_bar *best = &p->bar[p->host[process]];
+
+	*best = bar > *best ? bar : *best;
+}
+
+static enum gt_clock_bar bar_of(const struct gt_meetings *a, const struct gt_meetings *b,
+				size_t pairs)
+{
+	size_t common = gt_meetings_common(a, b);
+
+	common = pairs > common ? pairs : common;
+	if (common < LEAST)
+		return common ? GT_CLOCK_BAR_FEW : GT_CLOCK_BAR_APART;
+	return pairs ? GT_CLOCK_BAR_OFF : GT_CLOCK_BAR_UNCLEAR;
+}
+
+static int try_tie(struct placing *p, uint32_t from, uint32_t to, struct tie *best)
+{
+	const struct gt_meetings *a = &p->sources[to].meetings, *b = &p->sources[from].meetings;
 	const struct gt_clock_source *s = &p->sources[from];
 	struct gt_met_pairs pairs;
 	struct tie tie = {.from = from, .to = to};
-	int rc = gt_meetings_pair(&p->sources[to].meetings, &s->meetings, &pairs);
+	size_t count;
+	int rc = gt_meetings_pair(a, b, &pairs);
 
 	if (!rc)
-		rc = gt_meetings_line(&p->sources[to].meetings, &s->meetings, &pairs, &tie.line);
+		rc = gt_meetings_line(a, b, &pairs, &tie.line);
+	count = pairs.all.count;
 	gt_vec_free(&pairs.all);
+	if (!rc && tie.line.used < LEAST)
+		note_bar(p, from, bar_of(a, b, count));
 	if (rc || tie.line.used < LEAST)
 		return rc;
 	tie.error = worst(&tie.line, s);
@@ -149,9 +173,13 @@ static int tie_hosts(struct placing *p, uint32_t host, uint32_t other, struct ti
 			if (p->host[j] != other || !p->sources[j].meetings.all.count)
 				continue;
 			m++;
-			if (p->tries && !are_of_one_rank(&p->sources[i], &p->sources[j])) {
+			if (are_of_one_rank(&p->sources[i], &p->sources[j])) {
+				note_bar(p, host, GT_CLOCK_BAR_ONE_RANK);
+			} else if (p->tries) {
 				p->tries--;
 				rc = try_tie(p, i, j, best);
+			} else {
+				note_bar(p, host, GT_CLOCK_BAR_MANY);
 			}
 		}
 	}
@@ -230,8 +258,8 @@ static void place_reference(struct placing *p)
 
 static void place_by_realtime(struct placing *p, uint32_t host)
 {
-	static const struct gt_clock_map at = {.error = GT_CLOCK_ERROR_UNKNOWN,
-					       .by = GT_CLOCK_BY_REALTIME};
+	const struct gt_clock_map at = {
+		.error = GT_CLOCK_ERROR_UNKNOWN, .by = GT_CLOCK_BY_REALTIME, .bar = p->bar[host]};
 
 	place_host(p, host, &at);
 }
@@ -307,20 +335,39 @@ int gt_clocks_find(const struct gt_clock_source *sources, size_t count,
 		.count = count,
 		.host = calloc(count + 1, sizeof(*p.host)),
 		.placed = calloc(count + 1, sizeof(*p.placed)),
+		.bar = calloc(count + 1, sizeof(*p.bar)),
 		.maps = calloc(count + 1, sizeof(*p.maps)),
 		.reference = reference_of(sources, count),
 		.tries = 4096 + TRIED * TRIED * count,
 	};
 	uint32_t *queue = calloc(count + 1, sizeof(*queue));
-	int rc = p.host && p.placed && p.maps && queue ? 0 : -ENOMEM;
+	int rc = p.host && p.placed && p.bar && p.maps && queue ? 0 : -ENOMEM;
 
 	if (!rc && count)
 		rc = place_all(&p, queue);
 	*ret_clocks = (struct gt_clocks){p.maps, count, p.reference};
 	free(p.host);
 	free(p.placed);
+	free(p.bar);
 	free(queue);
 	return rc;
+}
+
+const char *gt_clock_bar_text(enum gt_clock_bar bar)
+{
+	static const char *const texts[GT_CLOCK_BAR_COUNT_] = {
+		[GT_CLOCK_BAR_NONE] = "there are no collectives in which all ranks wait for all",
+		[GT_CLOCK_BAR_ONE_RANK] = "the traces with collectives are of the same rank",
+		[GT_CLOCK_BAR_MANY] = "there are too many hosts to compare each with each",
+		[GT_CLOCK_BAR_APART] = "they have no collective in common",
+		[GT_CLOCK_BAR_FEW] = "they have fewer than 3 collectives in common",
+		[GT_CLOCK_BAR_UNCLEAR] =
+			"it is not clear which of their collectives belong together",
+		[GT_CLOCK_BAR_OFF] = "their collectives did not end together, so they are hardly "
+				     "of one job",
+	};
+
+	return bar < GT_CLOCK_BAR_COUNT_ ? texts[bar] : "";
 }
 
 bool gt_clocks_are_of_one_boot(const struct gt_clocks *clocks)

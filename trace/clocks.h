@@ -23,6 +23,18 @@ enum gt_clock_by {
 	GT_CLOCK_BY_COUNT_
 };
 
+/* Why the collectives of two hosts do not relate their clocks; the later, the nearer they came. */
+enum gt_clock_bar {
+	GT_CLOCK_BAR_NONE,     /* one of them has none in which all members wait for all */
+	GT_CLOCK_BAR_ONE_RANK, /* those of both are of one rank */
+	GT_CLOCK_BAR_MANY,     /* too many processes were compared before */
+	GT_CLOCK_BAR_APART,    /* they have none in common */
+	GT_CLOCK_BAR_FEW,      /* too few */
+	GT_CLOCK_BAR_UNCLEAR,  /* it is not clear which of them belong together */
+	GT_CLOCK_BAR_OFF,      /* they did not end at one time on any two clocks */
+	GT_CLOCK_BAR_COUNT_
+};
+
 #define GT_CLOCK_ERROR_UNKNOWN (-1)
 
 /* What is to be known of one process. */
@@ -43,7 +55,8 @@ struct gt_clock_map {
 	int64_t error;             /* ns within which this holds, in the whole trace; or
 				    * GT_CLOCK_ERROR_UNKNOWN */
 	enum gt_clock_by by;
-	size_t used; /* collectives */
+	enum gt_clock_bar bar; /* GT_CLOCK_BY_REALTIME: why it is nothing better */
+	size_t used;           /* collectives */
 };
 
 /* Of all processes of a job, in their order. */
@@ -72,6 +85,9 @@ void gt_clocks_fini(struct gt_clocks *clocks);
 
 /* The time of the job, saturated, for a time of a process's clock. */
 int64_t gt_clock_map_time(const struct gt_clock_map *map, int64_t t);
+
+/* "they have no collective in common". Pure, any thread. */
+const char *gt_clock_bar_text(enum gt_clock_bar bar);
 
 /* Whether all processes ran on one boot of one machine. */
 bool gt_clocks_are_of_one_boot(const struct gt_clocks *clocks);

@@ -473,6 +473,17 @@ static int pair_others(struct pairing *p)
 	return rc;
 }
 
+size_t gt_meetings_common(const struct gt_meetings *a, const struct gt_meetings *b)
+{
+	const struct pairing p = {.a = a, .b = b};
+	struct common at = {.a = a->by_key, .b = b->by_key};
+	size_t count = 0;
+
+	while (next_common(&p, &at))
+		count += at.count_a < at.count_b ? at.count_a : at.count_b;
+	return count;
+}
+
 /* The key that both have most of tells how the others belong together. */
 static int pair_all(struct pairing *p)
 {

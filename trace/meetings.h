@@ -66,6 +66,9 @@ struct gt_met_pairs {
 int gt_meetings_pair(const struct gt_meetings *a, const struct gt_meetings *b,
 		     struct gt_met_pairs *ret_pairs);
 
+/* How many of both have the same key, each counted once. */
+size_t gt_meetings_common(const struct gt_meetings *a, const struct gt_meetings *b);
+
 /* The line by which a time of @b's clock becomes one of @a's; used 0: the pairs, if any, are not
  * those of one job (one would have ended before another member began). 0 or -ENOMEM. */
 int gt_meetings_line(const struct gt_meetings *a, const struct gt_meetings *b,

@@ -112,11 +112,13 @@ static bool open_rounds(struct finding *find, struct party *party)
 	return find->rounds > before;
 }
 
-static int join(struct party *party, struct party *peer, uint32_t first)
+static int join(struct party *party, struct party *peer, uint32_t first, struct gt_rounds *rounds)
 {
 	struct gt_met_pairs pairs;
 	int rc = gt_meetings_pair(&party->meetings, &peer->meetings, &pairs);
 
+	rounds->unclear += !rc && !pairs.all.count &&
+			   gt_meetings_common(&party->meetings, &peer->meetings) > 0;
 	for (size_t i = 0; !rc && i < pairs.all.count; i++) {
 		uint32_t round = party->round[pairs.all.at[i].a];
 
@@ -127,7 +129,7 @@ static int join(struct party *party, struct party *peer, uint32_t first)
 	return rc;
 }
 
-static int join_all(struct finding *find)
+static int join_all(struct finding *find, struct gt_rounds *rounds)
 {
 	int rc = 0;
 
@@ -138,7 +140,7 @@ static int join_all(struct finding *find)
 			continue;
 		for (size_t g = f + 1; !rc && g < find->job->count; g++)
 			if (find->parties[g].is_peer)
-				rc = join(&find->parties[f], &find->parties[g], first);
+				rc = join(&find->parties[f], &find->parties[g], first, rounds);
 	}
 	return rc;
 }
@@ -254,7 +256,7 @@ int gt_rounds_find(const struct gt_job *job, const struct gt_filter *filter,
 	find.parties = calloc(job->count + 1, sizeof(*find.parties));
 	rc = find.parties ? take(&find, ret_rounds) : -ENOMEM;
 	if (!rc)
-		rc = join_all(&find);
+		rc = join_all(&find, ret_rounds);
 	if (!rc && !(place = calloc((size_t)find.rounds + 2, sizeof(*place))))
 		rc = -ENOMEM;
 	if (!rc)

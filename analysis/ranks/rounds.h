@@ -33,6 +33,8 @@ struct gt_rounds {
 	size_t unmatched;  /* kernels without a peer */
 	size_t impossible; /* that would have ended before a member came: clocks, or other groups */
 	size_t processes;  /* that have collectives, and may have peers */
+	size_t unclear;    /* pairs of these with collectives in common, of which it is not clear
+			    * which belong together */
 	size_t repeated;   /* that have collectives, but the rank of one before them */
 	size_t repeats;    /* the first of these, an index in the job */
 };

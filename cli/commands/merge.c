@@ -80,10 +80,11 @@ static void say_clocks(const struct gt_merge_clocks *clocks)
 			clocks->collectives, clocks->collectives == 1 ? "" : "es", within);
 	if (clocks->realtime)
 		fprintf(stderr,
-			"gputrace merge: no collective relates the clocks of %zu process%s to that "
-			"of the first: they are taken as they are, with an error that is not "
+			"gputrace merge: the clocks of %zu process%s cannot be related to that of "
+			"the first: %s. They are taken as they are, with an error that is not "
 			"known\n",
-			clocks->realtime, clocks->realtime == 1 ? "" : "es");
+			clocks->realtime, clocks->realtime == 1 ? "" : "es",
+			gt_clock_bar_text(clocks->bar));
 }
 
 static void say_window(const struct gt_merge_result *result, bool is_zip, size_t files)

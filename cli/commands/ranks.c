@@ -73,6 +73,15 @@ static size_t count_unrelated(const struct gt_ranks *ranks)
 	return count;
 }
 
+/* Why no collective was compared. */
+static const char *why_none(const struct gt_rounds *rounds)
+{
+	if (rounds->impossible)
+		return "no collective ended together on two ranks";
+	return rounds->unclear ? "it is not clear which collectives of the ranks belong together"
+			       : "no collective that two ranks have in common";
+}
+
 /* A rank none of whose processes shares a collective with another one. */
 static void say_alone(const struct gt_ranks *ranks, size_t columns, FILE *out)
 {
@@ -94,8 +103,10 @@ static void say_alone(const struct gt_ranks *ranks, size_t columns, FILE *out)
 	if (alone > 1)
 		snprintf(more, sizeof(more), " (and %zu more)", alone - 1);
 	gt_wrap_line(out, columns, 0,
-		     "%s%s has no collective in common with the others: what it did is not "
-		     "compared.",
+		     ranks->rounds.unclear ? "%s%s has no collective that clearly is one of the "
+					     "others: what it did is not compared."
+					   : "%s%s has no collective in common with the others: "
+					     "what it did is not compared.",
 		     text, more);
 }
 
@@ -167,8 +178,8 @@ static int print(const struct gt_cmdline *args, const struct gt_job *job,
 		if (to_people)
 			putchar('\n');
 		if (!ranks.rounds.all.count)
-			fprintf(stderr, "gputrace: no collective that two ranks have in common: "
-					"who was late is not known\n");
+			fprintf(stderr, "gputrace: %s: who was late is not known\n",
+				why_none(&ranks.rounds));
 		say_missing(&ranks, how.columns, to_people ? stdout : stderr);
 		gt_cmdline_losses(&job, 1, &how);
 	}

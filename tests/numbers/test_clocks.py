@@ -15,7 +15,7 @@ MS = rank_traces.MS
 def written(members):
     where = cases.folder()
     return [
-        cases.write(rank.trace(len(members)), f"rank{rank.number}.json", where) for rank in members
+        cases.write(rank.trace(len(members)), f"rank{i}.json", where) for i, rank in enumerate(members)
     ]
 
 
@@ -123,6 +123,49 @@ def test_other_tools_traces_are_merged_and_told():
     other.events = [event for event in other.events if not event["name"].startswith("nccl")]
     trace, said = merged([one, other])
     assert trace["clocks"][1]["by"] == "realtime" and "not known" in said, said
+
+
+def test_the_reason_is_told():
+    """Why collectives do not relate the clocks: each case its own words."""
+    def two(other, steps=20):
+        return [rank_traces.job(ranks=2, steps=steps)[0][0], other(rank_traces.job(ranks=2, steps=steps)[0][1])]
+
+    def renamed(rank):
+        for event in rank.events:
+            event["name"] = event["name"].replace("AllReduce", "AllGather")
+        return rank
+
+    def silent(rank):
+        rank.events = [event for event in rank.events if not event["name"].startswith("nccl")]
+        return rank
+
+    def same_rank(rank):
+        rank.number = 0
+        return rank
+
+    def other_job(_):
+        return rank_traces.job(ranks=2, steps=20, seed=9)[0][1]
+
+    def longer_job(_):
+        return rank_traces.job(ranks=2, steps=29, seed=9)[0][1]
+
+    for other, steps, reason in (
+        (silent, 20, "there are no collectives in which all ranks wait for all"),
+        (renamed, 20, "they have no collective in common"),
+        (lambda rank: rank, 2, "they have fewer than 3 collectives in common"),
+        (same_rank, 20, "the traces with collectives are of the same rank"),
+        (other_job, 20, "their collectives did not end together"),
+        (longer_job, 20, "it is not clear which of their collectives belong together"),
+    ):
+        said = merged(two(other, steps))[1]
+        assert f"1 process cannot be related to that of the first: {reason}" in said, (reason, said)
+    for other, reason in (
+        (silent, "no collective that two ranks have in common"),
+        (other_job, "no collective ended together on two ranks"),
+        (longer_job, "it is not clear which collectives of the ranks belong together"),
+    ):
+        said = cases.run("ranks", *written(two(other)))[1]
+        assert f"gputrace: {reason}: who was late is not known" in said, (reason, said)
 
 
 def test_a_rank_that_counts_from_nowhere():

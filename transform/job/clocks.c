@@ -46,7 +46,8 @@ static struct gt_merge_clocks summary_of(const struct gt_clock_source *sources,
 			else if (map->error > sum.error)
 				sum.error = map->error;
 		} else if (map->by == GT_CLOCK_BY_REALTIME) {
-			sum.realtime++;
+			if (!sum.realtime++)
+				sum.bar = map->bar;
 			sum.unbounded += *sources[i].boot != 0;
 		}
 	}
@@ -76,10 +77,10 @@ int gt_merge_clocks_find(char *const *paths, const size_t *firsts, struct gt_clo
 void gt_merge_clocks_refuse(const struct gt_merge_clocks *clocks, char *ret_line, size_t size)
 {
 	snprintf(ret_line, size,
-		 "the clocks of %zu processes on other hosts cannot be related: there is no "
-		 "collective that they share with the first one; --force merges by their wall "
-		 "clocks, with an error that is not known",
-		 clocks->unbounded);
+		 "the clocks of %zu process%s on other hosts cannot be related to that of the "
+		 "first: %s; --force merges by their wall clocks, with an error that is not known",
+		 clocks->unbounded, clocks->unbounded == 1 ? "" : "es",
+		 gt_clock_bar_text(clocks->bar));
 }
 
 /* Of one machine, and with times that stay: there is nothing to say. */
