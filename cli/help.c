@@ -12,7 +12,9 @@
 #include "core/run_name.h"
 
 #define OPTION_COLUMNS 26
-#define LEAST_COLUMNS  60
+#define NARROW_INDENT  6
+#define LEAST_COLUMNS  40
+#define NARROW_COLUMNS 72 /* from there on names and texts have room side by side */
 #define MOST_COLUMNS   100
 
 static int columns(void)
@@ -51,25 +53,35 @@ void gt_help_wrap(const char *text, int indent, FILE *out)
 	fputc('\n', out);
 }
 
+void gt_help_row(const char *left, int indent, const char *text, FILE *out)
+{
+	if (columns() < NARROW_COLUMNS)
+		indent = NARROW_INDENT;
+	fprintf(out, "%-*s", indent, left);
+	if (strlen(left) >= (size_t)indent)
+		fprintf(out, "\n%*s", indent, "");
+	gt_help_wrap(text, indent, out);
+}
+
 void gt_help_option(const char *name, const char *argument, const char *text, FILE *out)
 {
 	char letter = gt_word_letter(name), shape[8] = "   ", left[64];
-	int length;
 
 	if (letter)
 		snprintf(shape, sizeof(shape), "-%c,", letter);
-	length = snprintf(left, sizeof(left), "  %s --%s%s%s", shape, name,
-			  gt_cmdline_needs_value(argument) ? "=" : "", argument ? argument : "");
-	fprintf(out, "%-*s", OPTION_COLUMNS, left);
-	if (length >= OPTION_COLUMNS)
-		fprintf(out, "\n%*s", OPTION_COLUMNS, "");
-	gt_help_wrap(text, OPTION_COLUMNS, out);
+	snprintf(left, sizeof(left), "  %s --%s%s%s", shape, name,
+		 gt_cmdline_needs_value(argument) ? "=" : "", argument ? argument : "");
+	gt_help_row(left, OPTION_COLUMNS, text, out);
 }
 
 void gt_help_print(const struct gt_cmdline_spec *spec, FILE *out)
 {
-	fprintf(out, "usage: gputrace %s [OPTION...]%s%s\n\n", spec->command->name,
-		*spec->command->arguments ? " " : "", spec->command->arguments);
+	char usage[256];
+
+	snprintf(usage, sizeof(usage), "usage: gputrace %s [OPTION...]%s%s", spec->command->name,
+		 *spec->command->arguments ? " " : "", spec->command->arguments);
+	gt_help_wrap(usage, 0, out);
+	fputc('\n', out);
 	gt_help_wrap(spec->command->help, 0, out);
 	if (spec->details) {
 		fputc('\n', out);

@@ -22,6 +22,9 @@ void gt_help_print_words(const struct gt_cmdline_spec *spec, FILE *out);
 /* Words of @text from column @indent on, wrapped at the terminal's width; then a new line. */
 void gt_help_wrap(const char *text, int indent, FILE *out);
 
+/* @left, then @text from column @indent on; on a narrow terminal below it. */
+void gt_help_row(const char *left, int indent, const char *text, FILE *out);
+
 /* One option: "  -o, --output=DIR  @text", the text from column 26 on. @argument: NULL for a
  * switch, "[=HZ]" where it may be left out. */
 void gt_help_option(const char *name, const char *argument, const char *text, FILE *out);

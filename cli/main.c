@@ -75,29 +75,37 @@ static void print_row(const char *name, const char *arguments, const char *help)
 {
 	char left[80];
 
-	snprintf(left, sizeof(left), "%s %s", name, arguments);
-	printf("  %-34s ", left);
-	gt_help_wrap(help, 37, stdout);
+	snprintf(left, sizeof(left), "  %s %s", name, arguments);
+	gt_help_row(left, 37, help, stdout);
 }
 
-static void print_title(const struct gt_command *command)
+static void print_title(const char *gap, const char *title)
+{
+	char line[80];
+
+	snprintf(line, sizeof(line), "%s%s:", gap, title);
+	gt_help_wrap(line, 0, stdout);
+}
+
+static void print_group(const struct gt_command *command)
 {
 	for (size_t i = 0; i < sizeof(groups) / sizeof(groups[0]); i++)
 		if (groups[i].first == command)
-			printf("%s%s:\n", i ? "\n" : "", groups[i].title);
+			print_title(i ? "\n" : "", groups[i].title);
 }
 
 static int print_help(void)
 {
-	printf("gputrace: what did the GPU do, which line asked for it, why was it idle?\n\n"
-	       "usage: gputrace COMMAND [ARGUMENT...]\n\n");
+	gt_help_wrap("gputrace: what did the GPU do, which line asked for it, why was it idle?\n\n"
+		     "usage: gputrace COMMAND [ARGUMENT...]\n",
+		     0, stdout);
 	for (size_t i = 0; gt_commands[i]; i++) {
-		print_title(gt_commands[i]);
+		print_group(gt_commands[i]);
 		if (gt_commands[i]->help)
 			print_row(gt_commands[i]->name, gt_commands[i]->arguments,
 				  gt_commands[i]->help);
 	}
-	printf("\nSee `gputrace help COMMAND` for the options of a command.\n");
+	gt_help_wrap("\nSee `gputrace help COMMAND` for the options of a command.", 0, stdout);
 	return GT_EXIT_OK;
 }
 

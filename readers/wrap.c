@@ -19,7 +19,25 @@ size_t gt_wrap_width(const char *text, size_t size)
 	return n;
 }
 
-/* Words of [*@text, end) as long as they fit into @columns behind @column; at least one. */
+/* How much of a word that is wider than @room to print: up to a mark in its second half, else as
+ * many characters as there is room for. */
+static const char *break_word(const char *word, const char *end, size_t room)
+{
+	const char *mark = NULL, *at = word;
+	size_t n = 0;
+
+	for (; at < end && n < room; n++) {
+		at++;
+		while (at < end && ((unsigned char)*at & 0xc0) == 0x80)
+			at++;
+		if (n >= room / 2 && strchr("/,:;|&=>_", at[-1]))
+			mark = at;
+	}
+	return mark && at < end ? mark : at;
+}
+
+/* Words of [*@text, end) as long as they fit into @columns behind @column; at least one, or what
+ * there is room for of it. */
 static const char *end_of_piece(const char *text, const char *end, size_t columns, size_t column)
 {
 	const char *piece = text;
@@ -28,8 +46,12 @@ static const char *end_of_piece(const char *text, const char *end, size_t column
 		const char *word = piece + strspn(piece, " ");
 		const char *next = word + strcspn(word, " \n");
 
-		if (piece > text && column + gt_wrap_width(text, (size_t)(next - text)) > columns)
-			break;
+		if (column + gt_wrap_width(text, (size_t)(next - text)) > columns) {
+			if (piece == text && columns > column + (size_t)(word - text))
+				piece = break_word(word, next,
+						   columns - column - (size_t)(word - text));
+			return piece == text ? next : piece;
+		}
 		piece = next;
 	}
 	return piece;

@@ -9,7 +9,8 @@
 #include <stdio.h>
 
 /* A line as printf() makes it, shown as gt_show() does, with its end. What is wider than @columns
- * characters (0: any number) goes on below, behind @indent blanks; it is broken at blanks only. */
+ * characters (0: any number) goes on below, behind @indent blanks; it is broken at blanks, and in a
+ * word that is wider than a whole line. */
 void gt_wrap_line(FILE *out, size_t columns, size_t indent, const char *format, ...)
 	__attribute__((format(printf, 4, 5)));
 

@@ -51,9 +51,9 @@ static void print_finding(const struct gt_finding *finding, size_t number, size_
 	gt_wrap_line(stdout, columns, 3, "%zu. %s (%s)", number, finding->rule->title,
 		     finding->rule->id);
 	if (finding->saves)
-		printf("   saves at most %s (%.1f %% of wall)\n",
-		       gt_table_time((double)finding->saves, time, sizeof(time)),
-		       wall > 0 ? (double)finding->saves * 100 / wall : 0);
+		gt_wrap_line(stdout, columns, 9, "   saves at most %s (%.1f %% of wall)",
+			     gt_table_time((double)finding->saves, time, sizeof(time)),
+			     wall > 0 ? (double)finding->saves * 100 / wall : 0);
 	gt_wrap_line(stdout, columns, 9, "   seen  %s", finding->evidence);
 	print_places(finding, columns);
 	gt_wrap_line(stdout, columns && columns < PROSE ? columns : PROSE, 9, "   do    %s",

@@ -48,6 +48,19 @@ def trace_of_stacks(path):
     path.write_text(json.dumps({"traceEvents": events}), encoding="utf-8")
 
 
+def trace_of_long_words(path):
+    """A slow kernel and a synchronous copy under names without a blank, in a function of a long path."""
+    name = "kernel_of_one_word_" + "and_more_of_it_" * 6
+    place = f"/opt/{'deep/' * 12}train.py(12): step"
+    events = [{"ph": "X", "cat": "python_function", "name": place, "pid": 100, "tid": 100, "ts": 0, "dur": 1000}]
+    for i in range(1, 10):
+        events.append({"ph": "X", "cat": "cuda_runtime", "name": "cudaMemcpy" if i % 2 else "cudaLaunchKernel", "pid": 100, "tid": 100,
+                       "ts": i * 100, "dur": 80, "args": {"correlation": i}})
+        events.append({"ph": "X", "cat": "gpu_memcpy" if i % 2 else "kernel", "name": "Memcpy HtoD (Pageable -> Device)" if i % 2 else name,
+                       "pid": 0, "tid": 7, "ts": i * 100 + 20, "dur": 30, "args": {"device": 0, "stream": 7, "correlation": i}})
+    path.write_text(json.dumps({"traceEvents": events}), encoding="utf-8")
+
+
 class TestTables(RunTest):
     def check_width(self, text, columns):
         for line in plain(text).splitlines():
@@ -63,6 +76,29 @@ class TestTables(RunTest):
                               if line.startswith("  ")]
                     self.assertGreater(len(tables), 2)
                     self.check_width("\n".join(tables), columns)
+
+    def test_sentences_fit_narrow_terminals(self):
+        """Also a word that is wider than a line, and nothing of it is lost."""
+        trace = self.scratch / "long.json"
+        trace_of_long_words(trace)
+        for words in (("analyze", TRACES / "train.json.gz"), ("analyze", trace), ("gaps", trace), ("stats", trace)):
+            whole = subprocess.run([CLI, *words, "--width=0"], capture_output=True, text=True, check=True).stdout
+            for columns in (40, 47, 60):
+                text = subprocess.run([CLI, *words, f"--width={columns}"], capture_output=True, text=True, check=True).stdout
+                self.check_width(text, columns)
+                if words[0] == "analyze":
+                    self.assertIn("".join(whole.split())[:400], "".join(text.split()))
+
+    def test_help_fits_narrow_terminals(self):
+        listed = subprocess.run([CLI, "--help"], capture_output=True, text=True, check=True, env=environment(COLUMNS="100")).stdout
+        commands = re.findall(r"^  (\w+)", listed, re.M)
+        self.assertGreater(len(commands), 20)
+        for columns in (40, 60, 80):
+            for words in ([], *([command] for command in commands if command not in ("run", "doctor"))):
+                text = subprocess.run([CLI, "help", *words], capture_output=True, text=True, check=True,
+                                      env=environment(COLUMNS=str(columns))).stdout
+                prose = text.split("\nexamples:")[0]
+                self.check_width("\n".join(line for line in prose.splitlines() if "|" not in line), columns)
 
     def test_stacks_fit_and_stay_apart(self):
         trace = self.scratch / "stacks.json"
