@@ -49,62 +49,55 @@ bool gt_json_grow(struct gt_json *json, size_t size)
 	return true;
 }
 
-/* The eight digits of a number below 10^8, the first one in the lowest byte: halves, pairs and
- * digits are divided at once. */
-static inline __attribute__((always_inline)) uint64_t eight_digits(uint32_t value)
+char *gt_digits_long(char *out, uint64_t value)
 {
-	uint64_t x = value / 10000 | (uint64_t)(value % 10000) << 32, q;
-
-	q = (x * 10486) >> 20 & 0x7f0000007f;
-	x = q | (x - q * 100) << 16;
-	q = (x * 103) >> 10 & 0xf000f000f000f;
-	return q | (x - q * 10) << 8;
-}
-
-#define ASCII_ZEROS 0x3030303030303030u
-
-/* As many bytes are written behind the digits that these routines return the number of. */
-#define DIGITS_ROOM 24u
-
-/* Without leading zeros. */
-static inline __attribute__((always_inline)) size_t put_below_1e8(char *out, uint32_t value)
-{
-	uint64_t digits = eight_digits(value);
-	unsigned int zeros = value ? (unsigned int)__builtin_ctzll(digits) / 8 : 7;
-
-	digits = (digits + ASCII_ZEROS) >> zeros * 8;
-	memcpy(out, &digits, 8);
-	return 8 - zeros;
-}
-
-static inline void put_ascii(char *out, uint64_t digits)
-{
-	digits += ASCII_ZEROS;
-	memcpy(out, &digits, 8);
-}
-
-static size_t put_digits(char *out, uint64_t value)
-{
-	size_t length;
+	uint64_t digits;
 
 	if (value < 100000000)
-		return put_below_1e8(out, (uint32_t)value);
-	length = put_digits(out, value / 100000000);
-	put_ascii(out + length, eight_digits((uint32_t)(value % 100000000)));
-	return length + 8;
+		return gt_digits_below_1e8(out, (uint32_t)value);
+	out = gt_digits_long(out, value / 100000000);
+	digits = gt_digits_eight((uint32_t)(value % 100000000)) + GT_DIGITS_ZEROS;
+	memcpy(out, &digits, 8);
+	return out + 8;
+}
+
+void gt_digits_set_high(struct gt_digits_high *high, uint32_t value)
+{
+	char text[GT_DIGITS_ROOM];
+
+	high->high = value;
+	high->length = (uint32_t)(gt_digits_below_1e8(text, value) - text);
+	memcpy(&high->text, text, sizeof(high->text));
+}
+
+/* A point in place of the leading 1 that keeps the zeros of @decimals, which is below 10^7. */
+static char *put_decimals(char *out, uint32_t decimals)
+{
+	char *end = gt_digits_below_1e8(out, decimals);
+
+	*out = '.';
+	return end;
+}
+
+char *gt_digits_us_long(char *out, uint64_t ns)
+{
+	return put_decimals(gt_digits_long(out, ns / 1000), (uint32_t)(1000 + ns % 1000));
+}
+
+/* Where the next byte goes. */
+static char *end_of(const struct gt_json *json)
+{
+	return json->text + json->length;
+}
+
+static void set_end(struct gt_json *json, const char *end)
+{
+	json->length = (size_t)(end - json->text);
 }
 
 void gt_json_u64(struct gt_json *json, uint64_t value)
 {
-	char *out;
-
-	if (!gt_json_room(json, DIGITS_ROOM))
-		return;
-	out = json->text + json->length;
-	if (__builtin_expect(value < 100000000, 1))
-		json->length += put_below_1e8(out, (uint32_t)value);
-	else
-		json->length += put_digits(out, value);
+	gt_json_put_u64(json, value);
 }
 
 void gt_json_i64(struct gt_json *json, int64_t value)
@@ -141,75 +134,22 @@ void gt_json_bool(struct gt_json *json, bool value)
 		gt_json_raw(json, "false", 5);
 }
 
-/* @ns below 10^16: of its 16 digits 13 are before the point. The first eight are those of the last
- * time most often. */
-static size_t put_us(struct gt_json *json, char *out, uint64_t ns)
-{
-	char digits[32];
-	uint32_t high;
-	size_t zeros;
-
-	if (ns < 100000000) {
-		uint64_t eight = eight_digits((uint32_t)ns);
-
-		zeros = (size_t)__builtin_ctzll(eight | (uint64_t)1 << 32) / 8;
-		eight += ASCII_ZEROS;
-		memcpy(digits, &eight, 8);
-		eight >>= zeros * 8;
-		memcpy(out, &eight, 8);
-		out += 5 - zeros;
-		*out = '.';
-		memcpy(out + 1, digits + 5, 3);
-		return 9 - zeros;
-	}
-	high = (uint32_t)(ns / 100000000);
-	if (high != json->high) {
-		json->high = high;
-		json->high_digits = eight_digits(high);
-	}
-	zeros = (size_t)__builtin_ctzll(json->high_digits) / 8;
-	put_ascii(digits, json->high_digits);
-	put_ascii(digits + 8, eight_digits((uint32_t)(ns - high * UINT64_C(100000000))));
-	memcpy(out, digits + zeros, 16);
-	out += 13 - zeros;
-	*out = '.';
-	memcpy(out + 1, digits + 13, 3);
-	return 17 - zeros;
-}
-
 void gt_json_us(struct gt_json *json, uint64_t ns)
 {
-	char *out;
-
-	if (!gt_json_room(json, DIGITS_ROOM + 4))
-		return;
-	out = json->text + json->length;
-	if (ns < 10000000000000000) {
-		json->length += put_us(json, out, ns);
-		return;
-	}
-	json->length += put_digits(out, ns / 1000);
-	out = json->text + json->length;
-	put_below_1e8(out, (uint32_t)(1000 + ns % 1000)); /* the leading 1 keeps the zeros */
-	*out = '.';
-	json->length += 4;
+	gt_json_put_us(json, ns);
 }
 
 void gt_json_micro(struct gt_json *json, uint64_t millionths)
 {
-	char *out;
-	size_t length = 7;
+	char *point, *end;
 
-	if (!gt_json_room(json, 2 * DIGITS_ROOM))
+	if (!gt_json_room(json, 2 * GT_DIGITS_ROOM))
 		return;
-	json->length += put_digits(json->text + json->length, millionths / 1000000);
-	out = json->text + json->length;
-	/* the leading 1 keeps the zeros; the point replaces it */
-	put_below_1e8(out, (uint32_t)(1000000 + millionths % 1000000));
-	*out = '.';
-	while (length > 2 && out[length - 1] == '0')
-		length--;
-	json->length += length;
+	point = gt_digits_long(end_of(json), millionths / 1000000);
+	end = put_decimals(point, (uint32_t)(1000000 + millionths % 1000000));
+	while (end - point > 2 && end[-1] == '0')
+		end--;
+	set_end(json, end);
 }
 
 /* Length of the well-formed UTF-8 character at @text, 0: malformed (RFC 3629 table). */

@@ -13,6 +13,8 @@
 #include <stdint.h>
 #include <string.h>
 
+#include "core/json/digits.h"
+
 /* Longer strings are cut: only their beginning and their length are printed. */
 #define GT_JSON_STRING_MAX ((size_t)1 << 20)
 
@@ -21,11 +23,9 @@ struct gt_json {
 	char *text;
 	size_t length;
 	size_t capacity;
-	uint8_t tight; /* 1: no blank after commas and colons; else 0 */
-	bool failed;   /* no memory: something is missing since the last gt_json_cut */
-	/* of the last time: what it was divided by 10^8, not 0, and its digits */
-	uint32_t high;
-	uint64_t high_digits;
+	uint8_t tight;              /* 1: no blank after commas and colons; else 0 */
+	bool failed;                /* no memory: something is missing since the last gt_json_cut */
+	struct gt_digits_high high; /* of the last time */
 };
 
 /* An empty buffer with room for @capacity bytes. -ENOMEM. */
@@ -129,6 +129,36 @@ void gt_json_hex(struct gt_json *json, uint64_t value); /* "0x1a2b", quoted */
 void gt_json_bool(struct gt_json *json, bool value);
 void gt_json_us(struct gt_json *json, uint64_t ns);            /* microseconds, always 3 decimals */
 void gt_json_micro(struct gt_json *json, uint64_t millionths); /* 2.0, 3.878788 */
+
+/* The same, inline: for lines of which there are many. */
+static inline __attribute__((always_inline)) void gt_json_put_u64(struct gt_json *json,
+								  uint64_t value)
+{
+	if (gt_json_room(json, GT_DIGITS_ROOM))
+		json->length =
+			(size_t)(gt_digits_u64(json->text + json->length, value) - json->text);
+}
+
+/* gt_json_us, inline. */
+static inline __attribute__((always_inline)) void gt_json_put_us(struct gt_json *json, uint64_t ns)
+{
+	if (gt_json_room(json, GT_DIGITS_ROOM))
+		json->length = (size_t)(gt_digits_us(&json->high, json->text + json->length, ns) -
+					json->text);
+}
+
+/* Appends a number again that is already there: @size bytes, at most GT_DIGITS_ROOM, from @at on.
+ */
+static inline void gt_json_again(struct gt_json *json, size_t at, size_t size)
+{
+	char digits[GT_DIGITS_ROOM];
+
+	if (!gt_json_room(json, GT_DIGITS_ROOM))
+		return;
+	memcpy(digits, json->text + at, sizeof(digits));
+	memcpy(json->text + json->length, digits, sizeof(digits));
+	json->length += size;
+}
 
 /* @size bytes of any content as a quoted string. */
 void gt_json_string(struct gt_json *json, const char *text, size_t size);

@@ -110,7 +110,7 @@ Test(chrome, kernel_and_its_flow)
 /* More of both than the writer keeps printed. */
 Test(chrome, each_launch_has_its_own_configuration_and_stream)
 {
-	enum { CONFIGURATIONS = 700, STREAMS = 100 };
+	enum { CONFIGURATIONS = 1500, STREAMS = 100 };
 	struct trace t;
 	struct gt_event event;
 	const char *at;
@@ -139,6 +139,35 @@ Test(chrome, each_launch_has_its_own_configuration_and_stream)
 			 1 + i % STREAMS, 2000 + i, 16 + i % 3, 1 + i % CONFIGURATIONS);
 		at = strstr(at, expected);
 		cr_assert_not_null(at, "missing %s", expected);
+	}
+	trace_end(&t);
+}
+
+/* More calls than the writer keeps the beginnings of, of two libraries with the same names. */
+Test(chrome, each_call_has_its_own_name_and_thread)
+{
+	struct gt_event event = {.kind = GT_EVENT_API};
+	struct trace t;
+	char text[128];
+	const char *at;
+
+	trace_open(&t);
+	for (uint32_t i = 0; i < 900; i++) {
+		snprintf(text, sizeof(text), "call %u", i % 29);
+		event.start = event.end = AT(i * 1000);
+		event.tid = 5000 + i % 7;
+		event.api.domain = i % 2 ? GT_API_DRIVER : GT_API_RUNTIME;
+		event.api.name = gt_intern_cstr(t.strings, text);
+		trace_event(&t, &event);
+	}
+	trace_close(&t);
+	at = trace_read(&t);
+	for (uint32_t i = 0; i < 900; i++) {
+		snprintf(text, sizeof(text),
+			 "\"cuda_%s\", \"name\": \"call %u\", \"pid\": 4100, \"tid\": %u, ",
+			 i % 2 ? "driver" : "runtime", i % 29, 5000 + i % 7);
+		at = strstr(at, text);
+		cr_assert_not_null(at, "missing %s", text);
 	}
 	trace_end(&t);
 }

@@ -149,6 +149,7 @@ static int chrome_open(struct gt_writer *w, struct gt_sink *sink,
 	chrome->file.output.has_next = options->has_next;
 	error = options->resumes ? 0 : gt_chrome_file_open(chrome, sink);
 	chrome->file.batch.tight = options->few_details;
+	chrome->texts.tight = options->few_details || options->brief;
 	chrome->texts.line =
 		options->few_details || options->brief ? &gt_line_short : &gt_line_long;
 	chrome->tally = (struct gt_file_tally){.key = GT_LEDGER_COUNT_};
@@ -265,7 +266,7 @@ const struct gt_writer_ops gt_chrome_writer = {
 	.name = "chrome",
 	.suffix = ".pt.trace.json",
 	.private_size = sizeof(struct gt_chrome),
-	.open_bytes = (size_t)4 << 20,
+	.open_bytes = (size_t)5 << 20,
 	.open = chrome_open,
 	.recall = chrome_recall,
 	.resume = chrome_resume,

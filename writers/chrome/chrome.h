@@ -77,8 +77,11 @@ int gt_chrome_file_close(struct gt_chrome *chrome, struct gt_ledger *ledger);
 
 /* A text that is printed often, escaped once. */
 struct gt_chrome_text {
-	const char *text; /* escaped, without quotes; NULL: not made yet */
+	/* escaped, without quotes; NULL: not made yet. Stacks: `, "launched by": "...", "stack": 7`
+	 */
+	const char *text;
 	uint32_t length;
+	uint8_t behind;     /* stacks: bytes behind the words */
 	bool no_collective; /* kernels: the name says nothing of NCCL */
 	bool framed; /* stacks: "frames" was printed; build ids: "modules"; kernels: the mangled
 			name */
@@ -107,6 +110,7 @@ struct gt_chrome_texts {
 	struct gt_chrome_table strings, stacks;
 	struct gt_json scratch, escaped;
 	const struct gt_line_limits *line; /* of "launched by" */
+	uint8_t tight;                     /* as arguments are printed */
 };
 
 /* Makes and frees them. 0 or -ENOMEM. */
@@ -120,6 +124,10 @@ void gt_chrome_put_string(struct gt_chrome_texts *texts, struct gt_json *json,
 /* "launched by": the innermost frames in one line. */
 void gt_chrome_put_launched_by(struct gt_chrome_texts *texts, struct gt_json *json,
 			       const struct gt_stack *stack);
+
+/* The members "launched by" and "stack". */
+void gt_chrome_put_launch_stack(struct gt_chrome_texts *texts, struct gt_json *json,
+				const struct gt_stack *stack);
 
 /* All frames with full paths, as an array. */
 void gt_chrome_put_frames(struct gt_chrome_texts *texts, struct gt_json *json,
@@ -196,6 +204,11 @@ bool gt_chrome_rename_device(struct gt_chrome *chrome, const struct gt_device_ev
 
 /* ---- chrome.c ---- */
 
+/* Digits in the batch; none: size 0. */
+struct gt_chrome_number {
+	size_t at, size;
+};
+
 /* The writer's private data. */
 struct gt_chrome {
 	struct gt_metadata metadata;
@@ -207,7 +220,10 @@ struct gt_chrome {
 	struct gt_chrome_parts *parts;
 	struct gt_reorder *window;
 	struct gt_tracks *tracks;
-	uint32_t *flows;            /* calls whose flow has started, the newest per slot */
+	uint32_t *flows; /* calls whose flow has started, the newest per slot */
+	/* where the slice that is being printed has its correlation id and its start, in the batch
+	 */
+	struct gt_chrome_number id, start;
 	struct gt_file_tally tally; /* of the event being printed */
 	bool is_recalling;          /* the event is in the file already, */
 	uint32_t recalled_tid;      /* on this track */
@@ -237,23 +253,30 @@ static inline uint32_t gt_chrome_pid(const struct gt_chrome *chrome)
 /* , "name":  of a line that has begun. */
 #define gt_chrome_name(json) gt_json_next(json, "name")
 
-/* "pid": ..., "tid": ..., "ts": ... */
-static inline void gt_chrome_put_where(const struct gt_chrome *chrome, struct gt_json *json,
-				       uint32_t pid, uint32_t tid, uint64_t ns)
+/* "pid": ..., "tid": ..., "ts": */
+static inline void gt_chrome_begin_where(const struct gt_chrome *chrome, struct gt_json *json,
+					 uint32_t pid, uint32_t tid)
 {
 	const uint32_t key[4] = {pid, tid, json->tight, GT_CHROME_PART_WHERE};
 	struct gt_chrome_short *slot = gt_chrome_short_slot(chrome->parts, key);
 	size_t begin = json->length;
 
-	if (!gt_chrome_short_put(slot, key, json)) {
-		gt_json_next(json, "pid");
-		gt_json_u64(json, pid);
-		gt_json_next(json, "tid");
-		gt_json_u64(json, tid);
-		gt_json_next(json, "ts");
-		gt_chrome_short_keep(slot, key, json, begin);
-	}
-	gt_json_us(json, gt_chrome_time(chrome, ns));
+	if (gt_chrome_short_put(slot, key, json))
+		return;
+	gt_json_next(json, "pid");
+	gt_json_u64(json, pid);
+	gt_json_next(json, "tid");
+	gt_json_u64(json, tid);
+	gt_json_next(json, "ts");
+	gt_chrome_short_keep(slot, key, json, begin);
+}
+
+/* "pid": ..., "tid": ..., "ts": ... */
+static inline void gt_chrome_put_where(const struct gt_chrome *chrome, struct gt_json *json,
+				       uint32_t pid, uint32_t tid, uint64_t ns)
+{
+	gt_chrome_begin_where(chrome, json, pid, tid);
+	gt_json_put_us(json, gt_chrome_time(chrome, ns));
 }
 
 /* "args": {  In the short form they have no blanks; those of the line around them stay, as people
@@ -282,7 +305,7 @@ static inline void gt_chrome_put_duration(const struct gt_chrome *chrome, struct
 	uint64_t end = gt_chrome_time(chrome, event->end);
 
 	gt_json_next(json, "dur");
-	gt_json_us(json, end > start ? end - start : 0);
+	gt_json_put_us(json, end > start ? end - start : 0);
 }
 
 /* ---- host.c, gpu.c ---- */

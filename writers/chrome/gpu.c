@@ -43,7 +43,9 @@ static void put_place(struct gt_chrome *chrome, const struct gt_event *event)
 		gt_json_key(json, "correlation");
 		gt_chrome_short_keep(slot, key, json, begin);
 	}
-	gt_json_u64(json, event->correlation);
+	chrome->id.at = json->length;
+	gt_json_put_u64(json, event->correlation);
+	chrome->id.size = json->length - chrome->id.at;
 }
 
 /* The names of a stack's arguments. */
@@ -192,6 +194,9 @@ static struct gt_chrome_launch_key launch_key(const struct gt_event *event, bool
 		.warps = kernel->warps_per_sm_micro};
 
 	_Static_assert(sizeof(key) == sizeof(key.sizes) + 6 * 4 + 2 * 8, "no padding in a key");
+	_Static_assert(offsetof(struct gt_kernel_event, registers) ==
+			       offsetof(struct gt_kernel_event, grid) + 4 * GT_CHROME_REGISTERS,
+		       "where the registers are");
 	_Static_assert(offsetof(struct gt_kernel_event, local_per_thread) + 4 ==
 			       offsetof(struct gt_kernel_event, grid) + sizeof(key.sizes),
 		       "the sizes are together");
@@ -204,10 +209,11 @@ static void put_launch(struct gt_chrome *chrome, const struct gt_event *event)
 {
 	struct gt_json *json = &chrome->file.batch;
 	struct gt_chrome_launch_key key = launch_key(event, chrome->options.brief);
-	struct gt_chrome_launch_part *part = gt_chrome_launch_slot(chrome->parts, &key);
+	bool known;
+	struct gt_chrome_launch_part *part = gt_chrome_launch_slot(chrome->parts, &key, &known);
 	size_t begin = json->length;
 
-	if (part->length && !memcmp(&part->key, &key, sizeof(key))) {
+	if (known) {
 		gt_json_raw(json, part->text, part->length);
 	} else {
 		put_configuration(json, event, chrome->options.brief);
@@ -426,15 +432,20 @@ static void put_gpu_args(struct gt_chrome *chrome, const struct gt_event *event)
 	}
 }
 
-/* One end of a flow, without the closing brace. */
-#define put_flow_end(chrome, json, phase, event, pid, tid, ns)                                     \
+/* One end of a flow up to its time. Flows are of work, whose arguments have the id. */
+#define begin_flow_end(chrome, json, phase, pid, tid)                                              \
 	do {                                                                                       \
 		if (json->tight)                                                                   \
 			gt_json_text(json, ",{\"ph\":\"" phase "\",\"id\":");                      \
 		else                                                                               \
 			gt_json_text(json, ",{\"ph\": \"" phase "\", \"id\": ");                   \
-		gt_json_u64(json, (event)->correlation);                                           \
-		gt_chrome_put_where(chrome, json, pid, tid, ns);                                   \
+		gt_json_again(json, (chrome)->id.at, (chrome)->id.size);                           \
+		gt_chrome_begin_where(chrome, json, pid, tid);                                     \
+	} while (0)
+
+/* What follows the time. */
+#define end_flow_end(json)                                                                         \
+	do {                                                                                       \
 		if (json->tight)                                                                   \
 			gt_json_text(json, ",\"cat\":\"ac2g\",\"name\":\"ac2g\"");                 \
 		else                                                                               \
@@ -468,11 +479,14 @@ static void put_flows(struct gt_chrome *chrome, const struct gt_event *event, ui
 	json->tight = chrome->options.brief;
 	if (begins_flow(chrome, event)) {
 		chrome->tally.flows++;
-		put_flow_end(chrome, json, "s", event, gt_chrome_pid(chrome), event->launch.tid,
-			     event->launch.start);
+		begin_flow_end(chrome, json, "s", gt_chrome_pid(chrome), event->launch.tid);
+		gt_json_put_us(json, gt_chrome_time(chrome, event->launch.start));
+		end_flow_end(json);
 		gt_json_raw(json, "}\n", 2);
 	}
-	put_flow_end(chrome, json, "f", event, event->place.device, tid, event->start);
+	begin_flow_end(chrome, json, "f", event->place.device, tid);
+	gt_json_again(json, chrome->start.at, chrome->start.size);
+	end_flow_end(json);
 	if (json->tight)
 		gt_json_text(json, ",\"bp\":\"e\"}\n");
 	else
@@ -496,7 +510,10 @@ void gt_chrome_put_gpu(struct gt_chrome *chrome, const struct gt_event *event)
 	gt_chrome_name_device(chrome, event->place.device);
 	tid = gt_chrome_track(chrome, &request);
 	begin_gpu_slice(chrome, event);
-	gt_chrome_put_where(chrome, json, event->place.device, tid, event->start);
+	gt_chrome_begin_where(chrome, json, event->place.device, tid);
+	chrome->start.at = json->length;
+	gt_json_put_us(json, gt_chrome_time(chrome, event->start));
+	chrome->start.size = json->length - chrome->start.at;
 	gt_chrome_put_duration(chrome, json, event);
 	gt_chrome_begin_args(chrome);
 	put_gpu_args(chrome, event);

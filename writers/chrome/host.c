@@ -21,11 +21,11 @@ void gt_chrome_put_stack(struct gt_chrome *chrome, const struct gt_stack *stack,
 	if (!stack)
 		return;
 	if (as_text) {
-		gt_json_key(json, "launched by");
-		gt_chrome_put_launched_by(&chrome->texts, json, stack);
+		gt_chrome_put_launch_stack(&chrome->texts, json, stack);
+	} else {
+		gt_json_key(json, "stack");
+		gt_json_put_u64(json, stack->id);
 	}
-	gt_json_key(json, "stack");
-	gt_json_u64(json, stack->id);
 	first = gt_chrome_first_use(&chrome->texts, stack);
 	chrome->tally.stacks += first;
 	if (!first && !chrome->options.full_stacks)
@@ -67,28 +67,64 @@ static void put_block(struct gt_json *json, const struct gt_block *block)
 		gt_json_member_u64(json, "memory context", block->context);
 }
 
-void gt_chrome_put_api(struct gt_chrome *chrome, const struct gt_event *event)
+/* {"ph": ... "ts":  the same for all calls of a function by a thread. */
+static void begin_call(struct gt_chrome *chrome, const struct gt_event *event)
 {
 	struct gt_json *json = &chrome->file.batch;
+	uint32_t name = event->api.name ? event->api.name->id : 0;
+	struct gt_chrome_call_part *part = gt_chrome_call_slot(chrome->parts, name, event->tid);
+	size_t begin;
 
+	if (part->length && part->name == name && part->tid == event->tid &&
+	    part->domain == event->api.domain) {
+		gt_json_short(json, part->text, part->length, GT_CHROME_CALL_BYTES);
+		return;
+	}
 	gt_chrome_name_thread(chrome, event->tid);
+	begin = json->length;
 	if (event->api.domain == GT_API_DRIVER)
 		gt_chrome_begin(json, "X", "cuda_driver");
 	else
 		gt_chrome_begin(json, "X", "cuda_runtime");
 	gt_chrome_name(json);
 	gt_chrome_put_string(&chrome->texts, json, event->api.name);
-	put_host_slice(chrome, event, event->tid);
+	gt_chrome_begin_where(chrome, json, gt_chrome_pid(chrome), event->tid);
+	if (json->failed || json->length - begin > GT_CHROME_CALL_BYTES || !name)
+		return;
+	part->name = name;
+	part->tid = event->tid;
+	part->domain = event->api.domain;
+	part->length = (uint32_t)(json->length - begin);
+	memcpy(part->text, json->text + begin, part->length);
+}
+
+static void put_call_args(struct gt_chrome *chrome, const struct gt_event *event)
+{
+	struct gt_json *json = &chrome->file.batch;
+
 	if (event->api.cbid && !chrome->options.few_details && !chrome->options.brief)
 		gt_json_member_u64(json, "cbid", event->api.cbid);
-	if (event->correlation)
-		gt_json_member_u64(json, "correlation", event->correlation);
+	if (event->correlation) {
+		gt_json_key(json, "correlation");
+		gt_json_put_u64(json, event->correlation);
+	}
 	if (event->api.op)
 		gt_json_member_u64(json, "External id", event->api.op);
 	if (event->api.result)
 		gt_json_member_i64(json, "result", event->api.result);
 	if (event->api.block.op)
 		put_block(json, &event->api.block);
+}
+
+void gt_chrome_put_api(struct gt_chrome *chrome, const struct gt_event *event)
+{
+	struct gt_json *json = &chrome->file.batch;
+
+	begin_call(chrome, event);
+	gt_json_put_us(json, gt_chrome_time(chrome, event->start));
+	gt_chrome_put_duration(chrome, json, event);
+	gt_chrome_begin_args(chrome);
+	put_call_args(chrome, event);
 	gt_chrome_put_stack(chrome, event->stack, stack_as_text(chrome, event));
 	gt_chrome_end_args(chrome);
 }

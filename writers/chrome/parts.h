@@ -14,8 +14,11 @@
 
 #define GT_CHROME_SHORT_SLOTS  64u
 #define GT_CHROME_SHORT_BYTES  96u
-#define GT_CHROME_LAUNCH_SLOTS 192u
+#define GT_CHROME_CALL_SLOTS   64u
+#define GT_CHROME_CALL_BYTES   192u
+#define GT_CHROME_LAUNCH_SLOTS 1024u
 #define GT_CHROME_LAUNCH_BYTES 312u
+#define GT_CHROME_REGISTERS    9u /* in the sizes of a launch configuration */
 
 /* What a short part is: the last word of its key. */
 enum { GT_CHROME_PART_WHERE, GT_CHROME_PART_PLACE };
@@ -27,10 +30,18 @@ struct gt_chrome_short {
 	char text[GT_CHROME_SHORT_BYTES];
 };
 
+/* The line of a call up to its time, by the call and its thread. */
+struct gt_chrome_call_part {
+	uint32_t name, tid, domain;
+	uint32_t length; /* 0: empty */
+	char text[GT_CHROME_CALL_BYTES];
+};
+
 /* What a launch configuration prints. */
 struct gt_chrome_launch_key {
 	uint32_t sizes[14]; /* grid to local memory of struct gt_kernel_event */
-	uint32_t flags, priority, channel, est_percent, percent, unused;
+	uint32_t flags, priority, channel, est_percent, percent;
+	uint32_t tag; /* of the first sizes and the registers, in which most differ */
 	uint64_t blocks, warps;
 };
 
@@ -44,6 +55,7 @@ struct gt_chrome_launch_part {
 /* Of a file. */
 struct gt_chrome_parts {
 	struct gt_chrome_short shorts[GT_CHROME_SHORT_SLOTS];
+	struct gt_chrome_call_part calls[GT_CHROME_CALL_SLOTS];
 	struct gt_chrome_launch_part launches[GT_CHROME_LAUNCH_SLOTS];
 };
 
@@ -79,16 +91,39 @@ static inline void gt_chrome_short_keep(struct gt_chrome_short *slot, const uint
 	slot->length = (uint8_t)length;
 }
 
-/* The slot of a launch configuration. */
-static inline struct gt_chrome_launch_part *gt_chrome_launch_slot(
-	struct gt_chrome_parts *parts, const struct gt_chrome_launch_key *key)
+/* The slot of a call. */
+static inline struct gt_chrome_call_part *gt_chrome_call_slot(struct gt_chrome_parts *parts,
+							      uint32_t name, uint32_t tid)
 {
-	uint64_t words[sizeof(*key) / 8], hash = 0;
+	uint32_t hash = (name * 31 + tid) * 0x9e3779b9u;
 
-	memcpy(words, key, sizeof(*key));
-	for (size_t i = 0; i < sizeof(*key) / 8; i++)
+	return &parts->calls[hash >> 26];
+}
+
+/* The slot of a launch configuration, of which it sets the tag: one of four. */
+static inline struct gt_chrome_launch_part *gt_chrome_launch_slot(struct gt_chrome_parts *parts,
+								  struct gt_chrome_launch_key *key,
+								  bool *ret_known)
+{
+	struct gt_chrome_launch_part *part;
+	uint64_t words[3], hash = key->sizes[GT_CHROME_REGISTERS];
+
+	memcpy(words, key->sizes, sizeof(words));
+	for (size_t i = 0; i < 3; i++)
 		hash = (hash ^ words[i]) * 0x9e3779b97f4a7c15u;
-	return &parts->launches[(hash >> 40) % GT_CHROME_LAUNCH_SLOTS];
+	key->tag = (uint32_t)(hash >> 32);
+	part = &parts->launches[key->tag % GT_CHROME_LAUNCH_SLOTS & ~3u];
+	*ret_known = true;
+	for (int way = 0; way < 4; way++) {
+		if (!part[way].length) {
+			*ret_known = false;
+			return &part[way];
+		}
+		if (part[way].key.tag == key->tag && !memcmp(&part[way].key, key, sizeof(*key)))
+			return &part[way];
+	}
+	*ret_known = false;
+	return &part[key->tag >> 30];
 }
 
 #endif

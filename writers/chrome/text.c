@@ -44,14 +44,11 @@ struct gt_chrome_text *gt_chrome_new_row(struct gt_chrome_table *table, uint32_t
 	return id ? &table->rows[id] : NULL;
 }
 
-/* Caches the escaped form of @size bytes. */
-static void keep(struct gt_chrome_texts *texts, struct gt_chrome_text *row, const char *text,
-		 size_t size)
+/* Caches the text that was made. */
+static void keep_escaped(struct gt_chrome_texts *texts, struct gt_chrome_text *row)
 {
 	char *copy;
 
-	gt_json_cut(&texts->escaped, 0);
-	gt_json_escape(&texts->escaped, text, size);
 	if (texts->escaped.failed)
 		return;
 	copy = gt_arena_get(&texts->arena, texts->escaped.length + 1);
@@ -60,6 +57,15 @@ static void keep(struct gt_chrome_texts *texts, struct gt_chrome_text *row, cons
 	memcpy(copy, texts->escaped.text, texts->escaped.length);
 	row->text = copy;
 	row->length = (uint32_t)texts->escaped.length;
+}
+
+/* Caches the escaped form of @size bytes. */
+static void keep(struct gt_chrome_texts *texts, struct gt_chrome_text *row, const char *text,
+		 size_t size)
+{
+	gt_json_cut(&texts->escaped, 0);
+	gt_json_escape(&texts->escaped, text, size);
+	keep_escaped(texts, row);
 }
 
 static void put_kept(struct gt_json *json, const struct gt_chrome_text *row)
@@ -114,20 +120,69 @@ void gt_chrome_put_string(struct gt_chrome_texts *texts, struct gt_json *json,
 		gt_json_string(json, string->text, string->length);
 }
 
+/* The words of a stack. */
+static const struct gt_json *make_line(struct gt_chrome_texts *texts, const struct gt_stack *stack)
+{
+	gt_json_cut(&texts->scratch, 0);
+	gt_stack_line(&texts->scratch, texts->line, stack);
+	return &texts->scratch;
+}
+
+/* The cached members of a stack, made at its first use. NULL: no memory. */
+static const struct gt_chrome_text *stack_row(struct gt_chrome_texts *texts,
+					      const struct gt_stack *stack)
+{
+	struct gt_chrome_text *row = gt_chrome_row(&texts->stacks, stack->id);
+	struct gt_json *json = &texts->escaped;
+	const struct gt_json *line;
+	size_t words;
+
+	if (!row || __builtin_expect(row->text != NULL, 1))
+		return row;
+	line = make_line(texts, stack);
+	gt_json_cut(json, 0);
+	json->tight = texts->tight;
+	gt_json_next(json, "launched by");
+	gt_json_string(json, line->text, line->length);
+	words = json->length;
+	gt_json_next(json, "stack");
+	gt_json_u64(json, stack->id);
+	row->behind = (uint8_t)(json->length - words);
+	json->tight = 0;
+	keep_escaped(texts, row);
+	return row->text ? row : NULL;
+}
+
 void gt_chrome_put_launched_by(struct gt_chrome_texts *texts, struct gt_json *json,
 			       const struct gt_stack *stack)
 {
-	struct gt_chrome_text *row = gt_chrome_row(&texts->stacks, stack->id);
+	const struct gt_chrome_text *row = stack_row(texts, stack);
+	size_t lead = sizeof(", \"launched by\": ") - 1 - 2 * texts->tight;
+	const struct gt_json *line;
 
-	if (row && row->text) {
-		put_kept(json, row);
+	if (row) {
+		gt_json_raw(json, row->text + lead, row->length - lead - row->behind);
 		return;
 	}
-	gt_json_cut(&texts->scratch, 0);
-	gt_stack_line(&texts->scratch, texts->line, stack);
-	if (row)
-		keep(texts, row, texts->scratch.text, texts->scratch.length);
-	gt_json_string(json, texts->scratch.text, texts->scratch.length);
+	line = make_line(texts, stack);
+	gt_json_string(json, line->text, line->length);
+}
+
+void gt_chrome_put_launch_stack(struct gt_chrome_texts *texts, struct gt_json *json,
+				const struct gt_stack *stack)
+{
+	const struct gt_chrome_text *row = stack_row(texts, stack);
+	bool is_first = json->length && json->text[json->length - 1] == '{';
+	size_t comma = is_first ? 2 - texts->tight : 0;
+
+	if (row && json->tight == texts->tight) {
+		gt_json_raw(json, row->text + comma, row->length - comma);
+		return;
+	}
+	gt_json_key(json, "launched by");
+	gt_chrome_put_launched_by(texts, json, stack);
+	gt_json_key(json, "stack");
+	gt_json_u64(json, stack->id);
 }
 
 void gt_chrome_put_frame_name(struct gt_chrome_texts *texts, struct gt_json *json,
