@@ -178,6 +178,8 @@ static int export_copy(struct gt_export_rows *e, const struct gt_trace_event *re
 	gt_export_put_member(e, record, "fromDevice");
 	gt_export_put_member(e, record, "toDevice");
 	gt_export_put_arg(e, record, GT_ARG_GRAPH_NODE);
+	gt_export_put_none(e);
+	gt_export_put_none(e);
 	return gt_export_end_row(e, GT_EXPORT_MEMCPY);
 }
 
@@ -286,7 +288,7 @@ static int (*const slices[GT_ROLE_COUNT_])(struct gt_export_rows *e,
 	[GT_ROLE_KERNEL] = export_kernel,   [GT_ROLE_COPY] = export_copy,
 	[GT_ROLE_SET] = export_set,         [GT_ROLE_GRAPH] = export_graph,
 	[GT_ROLE_RUNTIME] = export_runtime, [GT_ROLE_DRIVER] = export_driver,
-	[GT_ROLE_WAIT] = export_wait,
+	[GT_ROLE_WAIT] = export_wait,       [GT_ROLE_UNIFIED] = gt_export_unified,
 };
 
 static int export_event(const struct gt_trace_event *record, const struct gt_header *header,

@@ -68,6 +68,11 @@ int gt_export_nvtx(struct gt_export_rows *e, const struct gt_trace_event *record
 /* Frees the domains. */
 void gt_export_nvtx_fini(struct gt_export_rows *e);
 
+/* ---- export_unified.c ---- */
+
+/* What happened to unified memory; nothing where no table has it. 0 or negative errno. */
+int gt_export_unified(struct gt_export_rows *e, const struct gt_trace_event *record);
+
 /* ---- export_stacks.c ---- */
 
 /* The call stacks whose frames an event brings. 0 or negative errno. */

@@ -33,13 +33,14 @@ static const struct gt_export_column kernel_columns[] = {
 };
 
 static const struct gt_export_column memcpy_columns[] = {
-	{"start", GT_EXPORT_INT},       {"end", GT_EXPORT_INT},
-	{"deviceId", GT_EXPORT_INT},    {"contextId", GT_EXPORT_INT},
-	{"streamId", GT_EXPORT_INT},    {"correlationId", GT_EXPORT_INT},
-	{"globalPid", GT_EXPORT_INT},   {"bytes", GT_EXPORT_INT},
-	{"copyKind", GT_EXPORT_INT},    {"srcKind", GT_EXPORT_INT},
-	{"dstKind", GT_EXPORT_INT},     {"srcDeviceId", GT_EXPORT_INT},
-	{"dstDeviceId", GT_EXPORT_INT}, {"graphNodeId", GT_EXPORT_INT},
+	{"start", GT_EXPORT_INT},          {"end", GT_EXPORT_INT},
+	{"deviceId", GT_EXPORT_INT},       {"contextId", GT_EXPORT_INT},
+	{"streamId", GT_EXPORT_INT},       {"correlationId", GT_EXPORT_INT},
+	{"globalPid", GT_EXPORT_INT},      {"bytes", GT_EXPORT_INT},
+	{"copyKind", GT_EXPORT_INT},       {"srcKind", GT_EXPORT_INT},
+	{"dstKind", GT_EXPORT_INT},        {"srcDeviceId", GT_EXPORT_INT},
+	{"dstDeviceId", GT_EXPORT_INT},    {"graphNodeId", GT_EXPORT_INT},
+	{"migrationCause", GT_EXPORT_INT}, {"virtualAddress", GT_EXPORT_INT},
 };
 
 static const struct gt_export_column memset_columns[] = {
@@ -68,6 +69,23 @@ static const struct gt_export_column sync_columns[] = {
 	{"start", GT_EXPORT_INT},     {"end", GT_EXPORT_INT},      {"deviceId", GT_EXPORT_INT},
 	{"contextId", GT_EXPORT_INT}, {"streamId", GT_EXPORT_INT}, {"correlationId", GT_EXPORT_INT},
 	{"globalPid", GT_EXPORT_INT}, {"syncType", GT_EXPORT_INT}, {"eventId", GT_EXPORT_INT},
+};
+
+static const struct gt_export_column cpu_fault_columns[] = {
+	{"start", GT_EXPORT_INT},
+	{"globalPid", GT_EXPORT_INT},
+	{"address", GT_EXPORT_INT},
+	{"originalFaultPc", GT_EXPORT_INT},
+	{"CpuInstruction", GT_EXPORT_NAME},
+	{"module", GT_EXPORT_NAME},
+	{"unresolvedFaultPc", GT_EXPORT_INT},
+};
+
+static const struct gt_export_column gpu_fault_columns[] = {
+	{"start", GT_EXPORT_INT},           {"end", GT_EXPORT_INT},
+	{"globalPid", GT_EXPORT_INT},       {"deviceId", GT_EXPORT_INT},
+	{"address", GT_EXPORT_INT},         {"numberOfPageFaults", GT_EXPORT_INT},
+	{"faultAccessType", GT_EXPORT_INT},
 };
 
 /* A row for each frame, innermost first. */
@@ -121,6 +139,8 @@ const struct gt_export_table gt_export_tables[GT_EXPORT_TABLE_COUNT_] = {
 	[GT_EXPORT_GRAPH] = TABLE("CUPTI_ACTIVITY_KIND_GRAPH_TRACE", graph_columns),
 	[GT_EXPORT_RUNTIME] = TABLE("CUPTI_ACTIVITY_KIND_RUNTIME", runtime_columns),
 	[GT_EXPORT_SYNC] = TABLE("CUPTI_ACTIVITY_KIND_SYNCHRONIZATION", sync_columns),
+	[GT_EXPORT_CPU_FAULT] = TABLE("CUDA_UM_CPU_PAGE_FAULT_EVENTS", cpu_fault_columns),
+	[GT_EXPORT_GPU_FAULT] = TABLE("CUDA_UM_GPU_PAGE_FAULT_EVENTS", gpu_fault_columns),
 	[GT_EXPORT_CALLCHAIN] = TABLE("CUDA_CALLCHAINS", callchain_columns),
 	[GT_EXPORT_NVTX] = TABLE("NVTX_EVENTS", nvtx_columns),
 	[GT_EXPORT_GPU] = TABLE("TARGET_INFO_GPU", gpu_columns),

@@ -12,63 +12,12 @@
 #include "core/schema/health.h"
 #include "trace/communication.h"
 #include "trace/file/header.h"
+#include "transform/arrow/values.h"
 
 #define COLUMNS(columns) columns, sizeof(columns) / sizeof((columns)[0])
 #define TEXT_BYTES       8192
 
-/* Types of columns. */
-#define INT              "l", false
-#define INT_OR_NONE      "l", true
-#define REAL             "g", false
-#define BOOL             "b", false
-#define TEXT             "U", false
-#define TEXT_OR_NONE     "U", true
-
 /* ---- what several tables have ---- */
-
-static const struct gt_model *model_of(const struct gt_arrow_job *job, size_t process)
-{
-	return &job->job.models[process];
-}
-
-/* On the clock of the job, ns since 1970 where the trace tells it. */
-static int64_t moment(const struct gt_arrow_job *job, size_t process, int64_t t)
-{
-	const struct gt_header *header = &model_of(job, process)->reading.header;
-	int64_t since;
-
-	if (!header->has_base || __builtin_add_overflow(t, header->base_ns, &since))
-		since = t;
-	return gt_clock_map_time(&job->job.clocks.of[process], since);
-}
-
-/* "stop": "end" is a word of SQL. */
-#define SPAN                                                                                       \
-	{"start", INT}, {"stop", INT}, {"dur", INT},                                               \
-	{                                                                                          \
-		"process", INT                                                                     \
-	}
-
-static void put_span(const struct gt_arrow_job *job, size_t process, int64_t start, int64_t dur,
-		     struct gt_arrow_batch *batch)
-{
-	int64_t end;
-
-	if (__builtin_add_overflow(start, dur, &end))
-		end = INT64_MAX;
-	gt_arrow_put_int(batch, moment(job, process, start));
-	gt_arrow_put_int(batch, moment(job, process, end));
-	gt_arrow_put_int(batch, dur);
-	gt_arrow_put_int(batch, (int64_t)process);
-}
-
-static void put_known(struct gt_arrow_batch *batch, int64_t value, bool is_known)
-{
-	if (is_known)
-		gt_arrow_put_int(batch, value);
-	else
-		gt_arrow_put_none(batch);
-}
 
 static void put_name(const struct gt_model *model, uint32_t name, struct gt_arrow_batch *batch)
 {
@@ -105,37 +54,37 @@ static void put_thread(const struct gt_model *model, uint32_t thread, struct gt_
 /* ---- GPU work ---- */
 
 static const struct gt_arrow_column kernel_columns[] = {
-	SPAN,
-	{"device", INT_OR_NONE},
-	{"stream", INT},
-	{"correlation", INT_OR_NONE},
-	{"name", TEXT},
-	{"kind", TEXT},
-	{"launched", INT_OR_NONE},
-	{"step", TEXT_OR_NONE},
-	{"line", TEXT_OR_NONE},
-	{"stack", TEXT_OR_NONE},
-	{"collective", TEXT_OR_NONE},
-	{"bytes", INT_OR_NONE},
+	GT_ARROW_SPAN,
+	{"device", GT_ARROW_INT_OR_NONE},
+	{"stream", GT_ARROW_INT},
+	{"correlation", GT_ARROW_INT_OR_NONE},
+	{"name", GT_ARROW_TEXT},
+	{"kind", GT_ARROW_TEXT},
+	{"launched", GT_ARROW_INT_OR_NONE},
+	{"step", GT_ARROW_TEXT_OR_NONE},
+	{"line", GT_ARROW_TEXT_OR_NONE},
+	{"stack", GT_ARROW_TEXT_OR_NONE},
+	{"collective", GT_ARROW_TEXT_OR_NONE},
+	{"bytes", GT_ARROW_INT_OR_NONE},
 };
 
 static const struct gt_arrow_column copy_columns[] = {
-	SPAN,
-	{"device", INT_OR_NONE},
-	{"stream", INT},
-	{"correlation", INT_OR_NONE},
-	{"name", TEXT},
-	{"kind", TEXT},
-	{"launched", INT_OR_NONE},
-	{"step", TEXT_OR_NONE},
-	{"line", TEXT_OR_NONE},
-	{"stack", TEXT_OR_NONE},
-	{"bytes", INT_OR_NONE},
+	GT_ARROW_SPAN,
+	{"device", GT_ARROW_INT_OR_NONE},
+	{"stream", GT_ARROW_INT},
+	{"correlation", GT_ARROW_INT_OR_NONE},
+	{"name", GT_ARROW_TEXT},
+	{"kind", GT_ARROW_TEXT},
+	{"launched", GT_ARROW_INT_OR_NONE},
+	{"step", GT_ARROW_TEXT_OR_NONE},
+	{"line", GT_ARROW_TEXT_OR_NONE},
+	{"stack", GT_ARROW_TEXT_OR_NONE},
+	{"bytes", GT_ARROW_INT_OR_NONE},
 };
 
 static size_t count_ops(const struct gt_arrow_job *job, size_t process)
 {
-	return model_of(job, process)->ops.count;
+	return gt_arrow_model(job, process)->ops.count;
 }
 
 static void put_line(const struct gt_model *model, const struct gt_op *op,
@@ -154,16 +103,17 @@ static void put_op(const struct gt_arrow_job *job, size_t process, const struct 
 		   struct gt_arrow_batch *batch)
 {
 	static const char *const kinds[GT_OP_KIND_COUNT_] = {"kernel", "copy", "set", "graph"};
-	const struct gt_model *model = model_of(job, process);
+	const struct gt_model *model = gt_arrow_model(job, process);
 	const struct gt_call *call = gt_model_call_of(model, op);
 
-	put_span(job, process, op->start, op->dur, batch);
-	put_known(batch, op->device, op->device != GT_NO_DEVICE);
+	gt_arrow_put_span(job, process, op->start, op->dur, batch);
+	gt_arrow_put_known(batch, op->device, op->device != GT_NO_DEVICE);
 	gt_arrow_put_int(batch, op->stream);
-	put_known(batch, op->correlation, op->correlation >= 0);
+	gt_arrow_put_known(batch, op->correlation, op->correlation >= 0);
 	gt_arrow_put_text(batch, gt_model_name(model, op->name));
 	gt_arrow_put_text(batch, kinds[op->kind]);
-	put_known(batch, call ? moment(job, process, call->start) : 0, call != NULL);
+	gt_arrow_put_known(batch, call ? gt_arrow_moment(job, process, call->start) : 0,
+			   call != NULL);
 	put_step(model, gt_model_step_of(model, op), batch);
 	put_line(model, op, batch);
 	put_stack(model, op->stack != GT_NONE ? op->stack : call ? call->stack : GT_NONE, batch);
@@ -172,7 +122,7 @@ static void put_op(const struct gt_arrow_job *job, size_t process, const struct 
 static int put_kernel(const struct gt_arrow_job *job, size_t process, size_t unit,
 		      struct gt_arrow_batch *batch)
 {
-	const struct gt_model *model = model_of(job, process);
+	const struct gt_model *model = gt_arrow_model(job, process);
 	const struct gt_op *op = &model->ops.at[unit];
 
 	if (op->kind != GT_OP_KERNEL && op->kind != GT_OP_GRAPH)
@@ -183,43 +133,49 @@ static int put_kernel(const struct gt_arrow_job *job, size_t process, size_t uni
 				  gt_communication_collective(gt_model_name(model, op->name)).name);
 	else
 		gt_arrow_put_none(batch);
-	put_known(batch, op->bytes, op->comm && op->bytes > 0);
+	gt_arrow_put_known(batch, op->bytes, op->comm && op->bytes > 0);
 	return 0;
 }
 
 static int put_copy(const struct gt_arrow_job *job, size_t process, size_t unit,
 		    struct gt_arrow_batch *batch)
 {
-	const struct gt_op *op = &model_of(job, process)->ops.at[unit];
+	const struct gt_op *op = &gt_arrow_model(job, process)->ops.at[unit];
 
 	if (op->kind != GT_OP_COPY && op->kind != GT_OP_SET)
 		return 0;
 	put_op(job, process, op, batch);
-	put_known(batch, op->bytes, op->bytes >= 0);
+	gt_arrow_put_known(batch, op->bytes, op->bytes >= 0);
 	return 0;
 }
 
 /* ---- the host ---- */
 
 static const struct gt_arrow_column call_columns[] = {
-	SPAN,           {"tid", INT},     {"thread", TEXT_OR_NONE}, {"correlation", INT_OR_NONE},
-	{"name", TEXT}, {"driver", BOOL}, {"step", TEXT_OR_NONE},   {"stack", TEXT_OR_NONE},
+	GT_ARROW_SPAN,
+	{"tid", GT_ARROW_INT},
+	{"thread", GT_ARROW_TEXT_OR_NONE},
+	{"correlation", GT_ARROW_INT_OR_NONE},
+	{"name", GT_ARROW_TEXT},
+	{"driver", GT_ARROW_BOOL},
+	{"step", GT_ARROW_TEXT_OR_NONE},
+	{"stack", GT_ARROW_TEXT_OR_NONE},
 };
 
 static size_t count_calls(const struct gt_arrow_job *job, size_t process)
 {
-	return model_of(job, process)->calls.count;
+	return gt_arrow_model(job, process)->calls.count;
 }
 
 static int put_call(const struct gt_arrow_job *job, size_t process, size_t unit,
 		    struct gt_arrow_batch *batch)
 {
-	const struct gt_model *model = model_of(job, process);
+	const struct gt_model *model = gt_arrow_model(job, process);
 	const struct gt_call *call = &model->calls.at[unit];
 
-	put_span(job, process, call->start, call->dur, batch);
+	gt_arrow_put_span(job, process, call->start, call->dur, batch);
 	put_thread(model, call->thread, batch);
-	put_known(batch, call->correlation, call->correlation >= 0);
+	gt_arrow_put_known(batch, call->correlation, call->correlation >= 0);
 	gt_arrow_put_text(batch, gt_model_name(model, call->name));
 	gt_arrow_put_bool(batch, call->driver);
 	put_step(model, gt_model_step_at(model, call->start), batch);
@@ -228,18 +184,18 @@ static int put_call(const struct gt_arrow_job *job, size_t process, size_t unit,
 }
 
 static const struct gt_arrow_column range_columns[] = {
-	SPAN,
-	{"tid", INT},
-	{"thread", TEXT_OR_NONE},
-	{"name", TEXT},
-	{"domain", TEXT_OR_NONE},
-	{"kind", TEXT},
-	{"is_step", BOOL},
+	GT_ARROW_SPAN,
+	{"tid", GT_ARROW_INT},
+	{"thread", GT_ARROW_TEXT_OR_NONE},
+	{"name", GT_ARROW_TEXT},
+	{"domain", GT_ARROW_TEXT_OR_NONE},
+	{"kind", GT_ARROW_TEXT},
+	{"is_step", GT_ARROW_BOOL},
 };
 
 static size_t count_ranges(const struct gt_arrow_job *job, size_t process)
 {
-	return model_of(job, process)->ranges.count;
+	return gt_arrow_model(job, process)->ranges.count;
 }
 
 static int put_range(const struct gt_arrow_job *job, size_t process, size_t unit,
@@ -247,10 +203,10 @@ static int put_range(const struct gt_arrow_job *job, size_t process, size_t unit
 {
 	static const char *const kinds[GT_RANGE_KIND_COUNT_] = {"nvtx", "operator", "python",
 								"overhead"};
-	const struct gt_model *model = model_of(job, process);
+	const struct gt_model *model = gt_arrow_model(job, process);
 	const struct gt_model_range *range = &model->ranges.at[unit];
 
-	put_span(job, process, range->start, range->dur, batch);
+	gt_arrow_put_span(job, process, range->start, range->dur, batch);
 	put_thread(model, range->thread, batch);
 	gt_arrow_put_text(batch, gt_model_name(model, range->name));
 	put_name(model, range->domain, batch);
@@ -260,32 +216,32 @@ static int put_range(const struct gt_arrow_job *job, size_t process, size_t unit
 }
 
 static const struct gt_arrow_column os_call_columns[] = {
-	SPAN,
-	{"tid", INT},
-	{"thread", TEXT_OR_NONE},
-	{"name", TEXT},
-	{"bytes", INT_OR_NONE},
-	{"errno", INT_OR_NONE},
-	{"file", TEXT_OR_NONE},
-	{"stack", TEXT_OR_NONE},
+	GT_ARROW_SPAN,
+	{"tid", GT_ARROW_INT},
+	{"thread", GT_ARROW_TEXT_OR_NONE},
+	{"name", GT_ARROW_TEXT},
+	{"bytes", GT_ARROW_INT_OR_NONE},
+	{"errno", GT_ARROW_INT_OR_NONE},
+	{"file", GT_ARROW_TEXT_OR_NONE},
+	{"stack", GT_ARROW_TEXT_OR_NONE},
 };
 
 static size_t count_os_calls(const struct gt_arrow_job *job, size_t process)
 {
-	return model_of(job, process)->os_calls.count;
+	return gt_arrow_model(job, process)->os_calls.count;
 }
 
 static int put_os_call(const struct gt_arrow_job *job, size_t process, size_t unit,
 		       struct gt_arrow_batch *batch)
 {
-	const struct gt_model *model = model_of(job, process);
+	const struct gt_model *model = gt_arrow_model(job, process);
 	const struct gt_model_os_call *call = &model->os_calls.at[unit];
 
-	put_span(job, process, call->start, call->dur, batch);
+	gt_arrow_put_span(job, process, call->start, call->dur, batch);
 	put_thread(model, call->thread, batch);
 	gt_arrow_put_text(batch, gt_model_name(model, call->name));
-	put_known(batch, call->bytes, call->bytes >= 0);
-	put_known(batch, call->error, call->error != 0);
+	gt_arrow_put_known(batch, call->bytes, call->bytes >= 0);
+	gt_arrow_put_known(batch, call->error, call->error != 0);
 	put_name(model, call->file, batch);
 	put_stack(model, call->stack, batch);
 	return 0;
@@ -294,12 +250,13 @@ static int put_os_call(const struct gt_arrow_job *job, size_t process, size_t un
 /* ---- counters ---- */
 
 static const struct gt_arrow_column counter_columns[] = {
-	{"time", INT}, {"process", INT}, {"device", INT_OR_NONE}, {"name", TEXT}, {"value", REAL},
+	{"time", GT_ARROW_INT},  {"process", GT_ARROW_INT}, {"device", GT_ARROW_INT_OR_NONE},
+	{"name", GT_ARROW_TEXT}, {"value", GT_ARROW_REAL},
 };
 
 static size_t count_counters(const struct gt_arrow_job *job, size_t process)
 {
-	const struct gt_model *model = model_of(job, process);
+	const struct gt_model *model = gt_arrow_model(job, process);
 
 	return model->memory.count + model->health.count;
 }
@@ -314,17 +271,17 @@ static const char *health_name(uint8_t reading, char *out, size_t size)
 static int put_counter(const struct gt_arrow_job *job, size_t process, size_t unit,
 		       struct gt_arrow_batch *batch)
 {
-	const struct gt_model *model = model_of(job, process);
+	const struct gt_model *model = gt_arrow_model(job, process);
 	char name[64];
 	bool is_memory = unit < model->memory.count;
 	const struct gt_memory_point *point = is_memory ? &model->memory.at[unit] : NULL;
 	const struct gt_health_point *health =
 		is_memory ? NULL : &model->health.at[unit - model->memory.count];
 
-	gt_arrow_put_int(batch, moment(job, process, point ? point->ts : health->ts));
+	gt_arrow_put_int(batch, gt_arrow_moment(job, process, point ? point->ts : health->ts));
 	gt_arrow_put_int(batch, (int64_t)process);
-	put_known(batch, point ? point->device : health->device,
-		  point ? point->device != UINT32_MAX : health->device != GT_NO_DEVICE);
+	gt_arrow_put_known(batch, point ? point->device : health->device,
+			   point ? point->device != UINT32_MAX : health->device != GT_NO_DEVICE);
 	gt_arrow_put_text(batch, !point ? health_name(health->reading, name, sizeof(name))
 				 : point->of_allocator ? "memory in blocks of the allocator"
 						       : "memory in use");
@@ -343,7 +300,8 @@ int gt_arrow_job_index(struct gt_arrow_job *job)
 		return -ENOMEM;
 	for (size_t f = 0; f < count; f++) { /* they are in the order of the job */
 		job->gaps_from[f] = at;
-		while (at < job->gaps.list.count && job->gaps.list.at[at].model == model_of(job, f))
+		while (at < job->gaps.list.count &&
+		       job->gaps.list.at[at].model == gt_arrow_model(job, f))
 			at++;
 	}
 	job->gaps_from[count] = at;
@@ -351,12 +309,12 @@ int gt_arrow_job_index(struct gt_arrow_job *job)
 }
 
 static const struct gt_arrow_column gap_columns[] = {
-	SPAN,
-	{"device", INT_OR_NONE},
-	{"cause", TEXT},
-	{"place", TEXT_OR_NONE},
-	{"gap_start", INT},
-	{"gap_dur", INT},
+	GT_ARROW_SPAN,
+	{"device", GT_ARROW_INT_OR_NONE},
+	{"cause", GT_ARROW_TEXT},
+	{"place", GT_ARROW_TEXT_OR_NONE},
+	{"gap_start", GT_ARROW_INT},
+	{"gap_dur", GT_ARROW_INT},
 };
 
 struct piece_sink {
@@ -375,14 +333,14 @@ static int put_piece(const struct gt_gap *gap, const struct gt_piece *piece, voi
 	const struct piece_sink *sink = data;
 	struct gt_arrow_batch *batch = sink->batch;
 
-	put_span(sink->job, sink->process, piece->start, piece->ns, batch);
-	put_known(batch, gap->device, gap->device != GT_NO_DEVICE);
+	gt_arrow_put_span(sink->job, sink->process, piece->start, piece->ns, batch);
+	gt_arrow_put_known(batch, gap->device, gap->device != GT_NO_DEVICE);
 	gt_arrow_put_text(batch, gt_cause_names[piece->cause]);
 	if (piece->where && *piece->where)
 		gt_arrow_put_text(batch, piece->where);
 	else
 		gt_arrow_put_none(batch);
-	gt_arrow_put_int(batch, moment(sink->job, sink->process, gap->start));
+	gt_arrow_put_int(batch, gt_arrow_moment(sink->job, sink->process, gap->start));
 	gt_arrow_put_int(batch, gap->end - gap->start);
 	return 0;
 }
@@ -397,9 +355,10 @@ static int put_gap(const struct gt_arrow_job *job, size_t process, size_t unit,
 }
 
 static const struct gt_arrow_column collective_columns[] = {
-	{"round", INT}, {"process", INT},       {"arrived", INT},       {"stop", INT},
-	{"dur", INT},   {"waited", INT},        {"is_last", BOOL},      {"members", INT},
-	{"name", TEXT}, {"bytes", INT_OR_NONE}, {"step", TEXT_OR_NONE},
+	{"round", GT_ARROW_INT},         {"process", GT_ARROW_INT},       {"arrived", GT_ARROW_INT},
+	{"stop", GT_ARROW_INT},          {"dur", GT_ARROW_INT},           {"waited", GT_ARROW_INT},
+	{"is_last", GT_ARROW_BOOL},      {"members", GT_ARROW_INT},       {"name", GT_ARROW_TEXT},
+	{"bytes", GT_ARROW_INT_OR_NONE}, {"step", GT_ARROW_TEXT_OR_NONE},
 };
 
 static size_t count_members(const struct gt_arrow_job *job, size_t process)
@@ -412,7 +371,7 @@ static void put_member(const struct gt_arrow_job *job, size_t process, size_t un
 		       const struct gt_round_member *member, struct gt_arrow_batch *batch)
 {
 	const struct gt_round *round = &job->ranks.rounds.all.at[unit];
-	const struct gt_model *model = model_of(job, process);
+	const struct gt_model *model = gt_arrow_model(job, process);
 	const struct gt_op *op = &model->ops.at[member->op];
 
 	gt_arrow_put_int(batch, (int64_t)unit);
@@ -425,7 +384,7 @@ static void put_member(const struct gt_arrow_job *job, size_t process, size_t un
 					 (ptrdiff_t)round->last);
 	gt_arrow_put_int(batch, round->count);
 	gt_arrow_put_text(batch, gt_communication_collective(gt_model_name(model, op->name)).name);
-	put_known(batch, op->bytes, op->bytes > 0);
+	gt_arrow_put_known(batch, op->bytes, op->bytes > 0);
 	put_step(model, gt_model_step_of(model, op), batch);
 }
 
@@ -451,8 +410,9 @@ static int put_round(const struct gt_arrow_job *job, size_t process, size_t unit
 }
 
 static const struct gt_arrow_column blame_columns[] = {
-	{"round", INT}, {"process", INT}, {"late", INT}, {"cost", INT},    {"gpu", INT},
-	{"work", INT},  {"data", INT},    {"host", INT}, {"network", INT},
+	{"round", GT_ARROW_INT}, {"process", GT_ARROW_INT}, {"late", GT_ARROW_INT},
+	{"cost", GT_ARROW_INT},  {"gpu", GT_ARROW_INT},     {"work", GT_ARROW_INT},
+	{"data", GT_ARROW_INT},  {"host", GT_ARROW_INT},    {"network", GT_ARROW_INT},
 };
 
 static size_t count_blames(const struct gt_arrow_job *job, size_t process)
@@ -478,12 +438,12 @@ static int put_blame(const struct gt_arrow_job *job, size_t process, size_t unit
 }
 
 static const struct gt_arrow_column process_columns[] = {
-	{"process", INT},       {"label", TEXT},
-	{"host", TEXT_OR_NONE}, {"pid", INT_OR_NONE},
-	{"path", TEXT},         {"start", INT},
-	{"stop", INT},          {"clock_error", INT_OR_NONE},
-	{"critical_path", INT}, {"critical_busy", INT},
-	{"is_whole", BOOL},
+	{"process", GT_ARROW_INT},       {"label", GT_ARROW_TEXT},
+	{"host", GT_ARROW_TEXT_OR_NONE}, {"pid", GT_ARROW_INT_OR_NONE},
+	{"path", GT_ARROW_TEXT},         {"start", GT_ARROW_INT},
+	{"stop", GT_ARROW_INT},          {"clock_error", GT_ARROW_INT_OR_NONE},
+	{"critical_path", GT_ARROW_INT}, {"critical_busy", GT_ARROW_INT},
+	{"is_whole", GT_ARROW_BOOL},
 };
 
 static size_t count_one(const struct gt_arrow_job *job, size_t process)
@@ -496,7 +456,7 @@ static size_t count_one(const struct gt_arrow_job *job, size_t process)
 static int put_process(const struct gt_arrow_job *job, size_t process, size_t unit,
 		       struct gt_arrow_batch *batch)
 {
-	const struct gt_model *model = model_of(job, process);
+	const struct gt_model *model = gt_arrow_model(job, process);
 	const struct gt_late *late = &job->ranks.lates.of[process];
 	int64_t error = job->job.clocks.of[process].error;
 	char text[512];
@@ -511,11 +471,11 @@ static int put_process(const struct gt_arrow_job *job, size_t process, size_t un
 		gt_arrow_put_text(batch, text);
 	else
 		gt_arrow_put_none(batch);
-	put_known(batch, model->pid, model->pid >= 0);
+	gt_arrow_put_known(batch, model->pid, model->pid >= 0);
 	gt_arrow_put_text(batch, model->path);
-	gt_arrow_put_int(batch, moment(job, process, model->first));
-	gt_arrow_put_int(batch, moment(job, process, model->last));
-	put_known(batch, error, error >= 0);
+	gt_arrow_put_int(batch, gt_arrow_moment(job, process, model->first));
+	gt_arrow_put_int(batch, gt_arrow_moment(job, process, model->last));
+	gt_arrow_put_known(batch, error, error >= 0);
 	gt_arrow_put_int(batch, late->path);
 	gt_arrow_put_int(batch, late->path_busy);
 	gt_arrow_put_bool(batch, model->reading.closed);
@@ -529,6 +489,8 @@ const struct gt_arrow_table gt_arrow_tables[] = {
 	{"calls", COLUMNS(call_columns), count_calls, put_call},
 	{"ranges", COLUMNS(range_columns), count_ranges, put_range},
 	{"os_calls", COLUMNS(os_call_columns), count_os_calls, put_os_call},
+	{"unified_memory", gt_arrow_page_columns, GT_ARROW_PAGE_COLUMNS, gt_arrow_count_pages,
+	 gt_arrow_put_page},
 	{"counters", COLUMNS(counter_columns), count_counters, put_counter},
 	{"gaps", COLUMNS(gap_columns), count_gaps, put_gap},
 	{"collectives", COLUMNS(collective_columns), count_members, put_round},
