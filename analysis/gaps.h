@@ -104,6 +104,10 @@ int gt_gaps_table(const struct gt_gaps *gaps, struct gt_table *ret_table);
  * or the traces have no samples. Of the whole traces, whatever a filter leaves. */
 bool gt_gaps_missed(const struct gt_job *job, char *ret_text, size_t size);
 
+/* "throttled: the clocks of rank 0 GPU 0 were kept down (power limit 12 %) ...", where run --nvml
+ * saw it for 5 % of the time or more. False: it did not. Of the whole traces. */
+bool gt_gaps_clocks(const struct gt_job *job, char *ret_text, size_t size);
+
 /* Did two processes of one host and rank use a device of the same number at the same time? Then
  * what is idle in one may be the other's work: a trace tells a device's number among those that its
  * process saw, not which one it is. */

@@ -15,9 +15,10 @@
 #include "trace/health.h"
 #include "trace/job_twins.h"
 
-#define MOST_LINES     10 /* of one kind */
-#define CLOCKS_DIFFER  0.02
-#define LENGTHS_DIFFER 0.02
+#define MOST_LINES        10 /* of one kind */
+#define CLOCKS_DIFFER     0.02
+#define THROTTLED_DIFFERS 0.05
+#define LENGTHS_DIFFER    0.02
 
 int gt_diff_say(struct gt_diff_lines *lines, const char *format, ...)
 {
@@ -207,6 +208,42 @@ static int tell_clocks(const struct gt_compared *c, struct gt_diff *diff)
 			   a, b, (b / a - 1) * 100);
 }
 
+/* For which part of the time a reason kept the clocks of a side's GPUs down. */
+static double throttled_of(const struct gt_diff_side *side, enum gt_health_reading reason)
+{
+	double sum = 0, ns = 0;
+
+	for (size_t i = 0; i < side->ranks.count; i++) {
+		const struct gt_model *model = side->ranks.at[i].model;
+
+		for (size_t d = 0; d < model->devices.count; d++) {
+			struct gt_health_span span =
+				gt_health_over_time(model, model->devices.at[d].device, reason);
+
+			sum += span.mean * (double)span.ns;
+			ns += (double)span.ns;
+		}
+	}
+	return ns > 0 ? sum / ns : 0;
+}
+
+static int tell_throttled(const struct gt_compared *c, struct gt_diff *diff)
+{
+	int rc = 0;
+
+	for (int r = GT_HEALTH_THROTTLED_FIRST; !rc && r <= GT_HEALTH_THROTTLED_LAST; r++) {
+		double a = throttled_of(&c->sides.side[0], (enum gt_health_reading)r);
+		double b = throttled_of(&c->sides.side[1], (enum gt_health_reading)r);
+
+		if (fabs(b - a) >= THROTTLED_DIFFERS)
+			rc = gt_diff_say(&diff->notes,
+					 "Throttled by %s for %.0f %% of the time in A, %.0f %% in "
+					 "B: a cause of a change of kernels.",
+					 gt_health_names[r].series, a * 100, b * 100);
+	}
+	return rc;
+}
+
 static int tell_unit(const struct gt_compared *c, int s, const struct gt_unit *unit,
 		     struct gt_diff *diff)
 {
@@ -288,6 +325,8 @@ int gt_gate_describe(const struct gt_compared *compared, struct gt_diff *diff)
 		rc = tell_could(compared, diff);
 	if (!rc)
 		rc = tell_clocks(compared, diff);
+	if (!rc)
+		rc = tell_throttled(compared, diff);
 	if (!rc)
 		rc = tell_left_out(compared, diff);
 	if (!rc)

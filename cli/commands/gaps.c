@@ -68,7 +68,7 @@ static int print(const struct gt_cmdline *args, const struct gt_job *job,
 	struct gt_gaps gaps;
 	bool differ = false;
 	int64_t min_ns = gt_cmdline_time(args, "min", 1000);
-	char missed[320];
+	char missed[320], clocks[512];
 	int rc = gt_gaps_build(job, filter, min_ns, &gaps);
 
 	how.top = (size_t)gt_cmdline_number(args, "top", 15);
@@ -88,6 +88,7 @@ static int print(const struct gt_cmdline *args, const struct gt_job *job,
 		rc = gt_cmdline_print_tables(args, tables, tables[PEERS].rows ? TABLES : PEERS,
 					     &how);
 		report(gt_gaps_hidden(&gaps, min_ns, missed, sizeof(missed)), missed, &how);
+		report(gt_gaps_clocks(job, clocks, sizeof(clocks)), clocks, &how);
 		report(gt_gaps_missed(job, missed, sizeof(missed)), missed, &how);
 		report(filter->terms.count && filter_leaves_work(&tables[WINDOWS]),
 		       "What is neither busy nor idle is work that --filter leaves out.", &how);

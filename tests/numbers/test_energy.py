@@ -199,5 +199,23 @@ def clocks_in_diff():
     assert "MHz" not in "".join(cases.run("diff", side(2000), side(1990)))
 
 
+def throttled_in_diff_and_gaps():
+    """A cause of what is slower, by its reason; no idle time."""
+    def side(values):
+        events = [generate.kernel("gemm", 1000 + 100 * i, 50, i + 1) for i in range(8)]
+        events += [counter("throttled", "power limit", 1000 + 200 * i, value) for i, value in enumerate(values)]
+        events += [counter("throttled", "temperature", 1000, 0), counter("temperature", "C", 1800, 70)]
+        return cases.write(generate.trace(events))
+
+    calm, hot = side([0, 0, 0, 0, 0]), side([0, 1, 1, 0, 0])
+    said = "".join(cases.run("diff", calm, hot))
+    assert "Throttled by power limit for 0 % of the time in A, 50 % in B" in said, said
+    assert "temperature for" not in said and "Throttled" not in "".join(cases.run("diff", calm, calm)), said
+    said = cases.run("gaps", "--min=1ns", hot)[0]
+    assert "throttled: the clocks of rank 0 GPU 0 were kept down (power limit 50 %)." in said, said
+    assert "throttled" not in cases.run("gaps", "--min=1ns", calm)[0]
+
+
 cases.main([energy_counter, power_alone, filter_shares_with_what_it_leaves_out, no_readings, others_counters, counter_falls, health,
-            rule_throttled, rule_throttled_without_work, clocks_in_diff])
+            rule_throttled, rule_throttled_without_work, clocks_in_diff,
+            throttled_in_diff_and_gaps])
