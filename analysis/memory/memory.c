@@ -21,6 +21,7 @@ struct known {
 	uint32_t block; /* NO_BLOCK: freed */
 	uint32_t holders;
 	uint32_t context;
+	bool is_node; /* of a graph */
 };
 
 struct mapping {
@@ -198,6 +199,8 @@ static int release(struct replay *r)
 
 	if (known && known->block != NO_BLOCK)
 		return let_go(r, known);
+	if (known && known->is_node)
+		return 0;
 	use = use_of(r, device_of(&r->now->block));
 	if (use == SIZE_MAX)
 		return -ENOMEM;
@@ -273,9 +276,26 @@ static int reset(struct replay *r)
 	return rc;
 }
 
+/* Its address is known before its memory is there; who frees it behind a launch frees no block. */
+static int add_node(struct replay *r)
+{
+	size_t use = use_of(r, device_of(&r->now->block));
+	int64_t *number = gt_pairmap_get(&r->blocks, (int64_t)r->now->block.address, layer_of(r));
+	struct known node = {.use = use, .block = NO_BLOCK, .is_node = true};
+
+	if (use == SIZE_MAX || !number || (!*number && !gt_vec_push(&r->known, node)))
+		return -ENOMEM;
+	if (!*number)
+		*number = (int64_t)r->known.count;
+	r->memory->uses.at[use].nodes++;
+	r->memory->uses.at[use].node_bytes += r->now->block.bytes;
+	return 0;
+}
+
 static int (*const steps[GT_BLOCK_OP_COUNT_])(struct replay *r) = {
 	[GT_BLOCK_ALLOCATE] = allocate, [GT_BLOCK_RELEASE] = release, [GT_BLOCK_MAP] = map,
 	[GT_BLOCK_UNMAP] = unmap,       [GT_BLOCK_RETAIN] = retain,   [GT_BLOCK_RESET] = reset,
+	[GT_BLOCK_NODE] = add_node,
 };
 
 /* Frees of what is there fail, too: after an earlier error of a kernel. They are neither. */

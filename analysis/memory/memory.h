@@ -47,7 +47,8 @@ struct gt_memory_use {
 	uint64_t allocated; /* bytes, of all blocks */
 	uint64_t failed;    /* allocations that did */
 	uint64_t double_frees, unknown_frees; /* that the driver refused */
-	uint64_t freed_before; /* successful frees of what was allocated outside the trace */
+	uint64_t freed_before;      /* successful frees of what was allocated outside the trace */
+	uint64_t nodes, node_bytes; /* of graphs: in none of the above */
 };
 
 /* All of a job. */
@@ -69,6 +70,9 @@ static inline bool gt_memory_is_there(const struct gt_memory_block *block, size_
 {
 	return block->from <= change && (block->until == GT_MEMORY_ALIVE || block->until > change);
 }
+
+/* "3 memory nodes of graphs (1.5 MB) are in no number: ...". False: there is none. */
+bool gt_memory_nodes(const struct gt_memory *memory, char *ret_text, size_t size);
 
 /* "rank 0 GPU 1", "rank 0 GPU 1 PyTorch" or "rank 0 host". */
 void gt_memory_label(const struct gt_memory_use *use, char *out, size_t size);

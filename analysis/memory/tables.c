@@ -28,6 +28,8 @@ static const struct gt_column summary_columns[] = {
 	{"double", "Double Frees", "double frees", GT_COLUMN_COUNT},
 	{"unknown", "Unknown Frees", "unknown frees", GT_COLUMN_COUNT},
 	{"before", "Allocated Before", NULL, GT_COLUMN_COUNT},
+	{"nodes", "Graph Nodes", NULL, GT_COLUMN_COUNT},
+	{"node_bytes", "Graph Nodes (B)", NULL, GT_COLUMN_COUNT},
 };
 
 static const struct gt_column place_columns[] = {
@@ -115,7 +117,25 @@ static bool put_summary(struct gt_table *t, const struct gt_memory_use *use)
 	       gt_table_number(t, (double)use->failed) &&
 	       gt_table_number(t, (double)use->double_frees) &&
 	       gt_table_number(t, (double)use->unknown_frees) &&
-	       gt_table_number(t, (double)use->freed_before);
+	       gt_table_number(t, (double)use->freed_before) &&
+	       gt_table_number(t, (double)use->nodes) && put_bytes(t, (double)use->node_bytes);
+}
+
+bool gt_memory_nodes(const struct gt_memory *memory, char *ret_text, size_t size)
+{
+	uint64_t nodes = 0, bytes = 0;
+	char text[64];
+
+	for (size_t i = 0; i < memory->uses.count; i++) {
+		nodes += memory->uses.at[i].nodes;
+		bytes += memory->uses.at[i].node_bytes;
+	}
+	snprintf(ret_text, size,
+		 "%" PRIu64 " memory node%s of graphs (%s) %s not counted: the memory comes and "
+		 "goes with launches of the graph.",
+		 nodes, nodes == 1 ? "" : "s", gt_table_bytes((double)bytes, text, sizeof(text)),
+		 nodes == 1 ? "is" : "are");
+	return nodes;
 }
 
 int gt_memory_summary(const struct gt_memory *memory, struct gt_table *t)

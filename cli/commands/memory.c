@@ -88,6 +88,7 @@ static int print_tables(const struct gt_cmdline *args, const struct gt_job *job,
 	struct gt_print how = gt_cmdline_print(args);
 	bool is_for_people = how.format == GT_FORMAT_TABLE || how.format == GT_FORMAT_MARKDOWN;
 	int rc = build(args, job, memory, tables);
+	char nodes[200];
 	size_t count;
 
 	how.top = (size_t)gt_cmdline_number(args, "top", 15);
@@ -98,6 +99,8 @@ static int print_tables(const struct gt_cmdline *args, const struct gt_job *job,
 	count = without_empty(tables, !is_for_people);
 	if (!rc)
 		rc = gt_cmdline_print_tables(args, tables, count, &how);
+	if (!rc && is_for_people && gt_memory_nodes(memory, nodes, sizeof(nodes)))
+		printf("\n%s\n", nodes);
 	gt_cmdline_losses(&job, 1, &how);
 	for (int i = 0; i < TABLES; i++)
 		gt_table_fini(&tables[i]);

@@ -569,10 +569,16 @@ void gt_call_set_block(enum gt_api_domain domain, uint32_t cbid, const struct gt
 {
 	struct gt_call_record *record = open_record();
 	bool is_own = record && record->cbid == cbid && record->domain == domain;
+	struct gt_block *own;
 
 	if (!record || (!is_own && (failed || record->head.flags & GT_CALL_HAS_BLOCK)))
 		return;
-	((struct call_state *)(void *)gt_thread_self->extra)->block = *block;
+	if (record->head.flags & GT_CALL_CAPTURED && block->op == GT_BLOCK_RELEASE)
+		return; /* a node of a graph releases, at its launches */
+	own = &((struct call_state *)(void *)gt_thread_self->extra)->block;
+	*own = *block;
+	if (record->head.flags & GT_CALL_CAPTURED && block->op == GT_BLOCK_ALLOCATE)
+		own->op = GT_BLOCK_NODE;
 	record->head.flags |= GT_CALL_HAS_BLOCK;
 	capture_all_the_same(record);
 }

@@ -112,7 +112,7 @@ static void enable_callbacks(const struct gt_config *config)
 	}
 }
 
-enum wanted_when { ALWAYS, WITH_SYNC };
+enum wanted_when { ALWAYS, WITH_SYNC, WITH_MEMORY };
 
 static const struct {
 	CUpti_ActivityKind kind;
@@ -131,6 +131,8 @@ static const struct {
 	{CUPTI_ACTIVITY_KIND_OVERHEAD, "OVERHEAD", ALWAYS, false, 0},
 	{CUPTI_ACTIVITY_KIND_SYNCHRONIZATION, "SYNCHRONIZATION", WITH_SYNC, false, 0},
 	{CUPTI_ACTIVITY_KIND_CUDA_EVENT, "CUDA_EVENT", WITH_SYNC, false, 0},
+	{CUPTI_ACTIVITY_KIND_MEMORY2, "MEMORY2", WITH_MEMORY, false, 0},
+	{CUPTI_ACTIVITY_KIND_MEMORY_POOL, "MEMORY_POOL", WITH_MEMORY, false, 0},
 	{(CUpti_ActivityKind)GT_CUPTI_KIND_HOST_NODE, "GRAPH_HOST_NODE", WITH_SYNC, false,
 	 GT_CUPTI_HOST_SINCE},
 	{(CUpti_ActivityKind)GT_CUPTI_KIND_HOST_LAUNCH, "HOST_LAUNCH", WITH_SYNC, false,
@@ -374,13 +376,20 @@ static void enable_graphs(struct gt_cupti_status *status)
 	gt_log_say("--graphs=%s is not possible, graphs are recorded by nodes: %s", how, why);
 }
 
+static bool is_wanted(const struct gt_config *config, size_t i)
+{
+	if (kinds[i].when == WITH_SYNC && !gt_config_bool(config, GT_CONFIG_SYNC))
+		return false;
+	return exists(i) &&
+	       (kinds[i].when != WITH_MEMORY || gt_config_bool(config, GT_CONFIG_MEMORY));
+}
+
 static void enable_kinds(const struct gt_config *config, struct gt_cupti_status *status)
 {
 	if (gt_cupti.waits)
 		return;
 	for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++) {
-		if (!exists(i) ||
-		    (kinds[i].when == WITH_SYNC && !gt_config_bool(config, GT_CONFIG_SYNC)))
+		if (!is_wanted(config, i))
 			continue;
 		gt_cupti_note_refused(status, kinds[i].name,
 				      enable_kind(kinds[i].kind, kinds[i].dump));

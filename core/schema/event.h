@@ -86,6 +86,7 @@ enum gt_block_op {
 	GT_BLOCK_UNMAP,  /* an address range */
 	GT_BLOCK_RETAIN, /* one more holder of physical memory */
 	GT_BLOCK_RESET,  /* all memory of the context is gone */
+	GT_BLOCK_NODE,   /* of a graph: its memory comes and goes with launches */
 	GT_BLOCK_OP_COUNT_
 };
 
@@ -234,7 +235,8 @@ struct gt_sync_event {
 
 /* An overhead that CUPTI reports. */
 struct gt_overhead_event {
-	const struct gt_string *name; /* "Buffer Flush", ... */
+	const struct gt_string *name;   /* "Buffer Flush", ... */
+	const struct gt_string *kernel; /* whose launch waited until it was loaded, or NULL */
 };
 
 struct gt_range_event { /* RANGE and MARK */

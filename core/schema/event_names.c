@@ -39,7 +39,7 @@ static const char *const block_ops[GT_BLOCK_OP_COUNT_] = {
 	[GT_BLOCK_NOTHING] = "nothing", [GT_BLOCK_ALLOCATE] = "allocate",
 	[GT_BLOCK_RELEASE] = "release", [GT_BLOCK_MAP] = "map",
 	[GT_BLOCK_UNMAP] = "unmap",     [GT_BLOCK_RETAIN] = "retain",
-	[GT_BLOCK_RESET] = "reset",
+	[GT_BLOCK_RESET] = "reset",     [GT_BLOCK_NODE] = "graph node",
 };
 
 static const char *const block_kinds[GT_BLOCK_KIND_COUNT_] = {

@@ -28,6 +28,7 @@ void gt_call_join_fini(struct gt_call_join *join)
 {
 	gt_correlate_free(join->calls);
 	gt_waiting_free(&join->unlinked);
+	gt_waiting_free(&join->loadings);
 	gt_ties_free(&join->ties);
 	*join = (struct gt_call_join){0};
 }
@@ -256,9 +257,12 @@ void gt_call_join_record(struct gt_call_join *join, const struct gt_event *event
 	enum gt_correlate_found found;
 
 	if (!is_of_call(event)) {
-		gt_outlet_event(join->outlet, event);
+		if (!gt_loadings_hold(&join->loadings, event))
+			gt_outlet_event(join->outlet, event);
 		return;
 	}
+	if (join->loadings.count)
+		gt_loadings_see(&join->loadings, event, join->outlet);
 	if (is_unwanted(join, event))
 		leave_out(join, event->kind);
 	gt_unanswered_record(&join->unanswered);
@@ -272,11 +276,18 @@ void gt_call_join_record(struct gt_call_join *join, const struct gt_event *event
 	}
 }
 
+uint64_t gt_call_join_waiting(const struct gt_call_join *join)
+{
+	return join->unlinked.count + join->loadings.count;
+}
+
 uint64_t gt_call_join_waiting_key(const void *context, uint64_t index)
 {
 	const struct gt_call_join *join = context;
+	uint64_t first = join->unlinked.count;
 
-	return gt_waiting_key(&join->unlinked.events[index].event);
+	return gt_waiting_key(index < first ? &join->unlinked.events[index].event
+					    : &join->loadings.events[index - first].event);
 }
 
 void gt_call_join_spill(struct gt_call_join *join)
@@ -291,12 +302,13 @@ void gt_call_join_spill(struct gt_call_join *join)
 		write_record(join, event, found);
 	}
 	waiting->count = 0;
+	gt_loadings_settle(&join->loadings, UINT64_MAX, join->outlet);
 }
 
 void gt_call_join_settle(struct gt_call_join *join, bool all)
 {
 	struct gt_waiting *waiting = &join->unlinked;
-	uint64_t now = waiting->count ? gt_clock_now() : 0;
+	uint64_t now = gt_call_join_waiting(join) ? gt_clock_now() : 0;
 	size_t kept = 0;
 
 	for (size_t i = 0; i < waiting->count; i++) {
@@ -309,6 +321,9 @@ void gt_call_join_settle(struct gt_call_join *join, bool all)
 			waiting->events[kept++] = *record;
 	}
 	waiting->count = kept;
+	if (join->loadings.count)
+		gt_loadings_settle(&join->loadings, all ? UINT64_MAX : now - UNLINKED_NS,
+				   join->outlet);
 }
 
 uint64_t gt_call_join_give_up(struct gt_call_join *join)
@@ -325,5 +340,5 @@ uint64_t gt_call_join_in_flight(const struct gt_call_join *join)
 uint64_t gt_call_join_longest_wait(const struct gt_call_join *join)
 {
 	/* until the next round settles it */
-	return join->unlinked.count ? UNLINKED_NS + UNLINKED_NS / 5 : 0;
+	return gt_call_join_waiting(join) ? UNLINKED_NS + UNLINKED_NS / 5 : 0;
 }

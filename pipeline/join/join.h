@@ -14,6 +14,7 @@
 #include "core/schema/event.h"
 #include "core/schema/ledger.h"
 #include "pipeline/join/in_flight.h"
+#include "pipeline/join/loadings.h"
 #include "pipeline/join/origins.h"
 #include "pipeline/join/ties.h"
 #include "pipeline/join/unanswered.h"
@@ -31,6 +32,7 @@ struct gt_call_join {
 	struct gt_correlate *calls;
 	bool has_calls;             /* false: no record waits for one */
 	struct gt_waiting unlinked; /* records whose call has not returned yet */
+	struct gt_waiting loadings; /* records of loading whose kernel has not come yet */
 	struct gt_ties ties;
 	struct gt_unanswered unanswered;
 	struct gt_in_flight flight;
@@ -81,7 +83,10 @@ void gt_call_join_record(struct gt_call_join *join, const struct gt_event *event
 /* Joins what waited for its call; @all: writes what still has none (the end). */
 void gt_call_join_settle(struct gt_call_join *join, bool all);
 
-/* gt_waiting_key of a record that waits; @join: struct gt_call_join. */
+/* Records that wait. */
+uint64_t gt_call_join_waiting(const struct gt_call_join *join);
+
+/* gt_waiting_key of one of them; @join: struct gt_call_join. */
 uint64_t gt_call_join_waiting_key(const void *join, uint64_t index);
 
 /* Writes all that waits: its records leave the spool. */

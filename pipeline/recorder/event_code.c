@@ -160,7 +160,7 @@ static const struct field synchronization[] = {
 	STACK(sync.created),
 };
 
-static const struct field overhead[] = {HOST, PLACE, NAME(overhead.name)};
+static const struct field overhead[] = {HOST, PLACE, NAME(overhead.name), STRING(overhead.kernel)};
 
 static const struct field range[] = {
 	HOST,

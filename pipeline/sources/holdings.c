@@ -417,7 +417,7 @@ static void sort(struct gt_holding_change *heap, uint32_t n)
 
 static void apply(struct gt_holdings *h, const struct gt_holding_change *change)
 {
-	if (!change->result)
+	if (!change->result && changers[change->block.op])
 		changers[change->block.op](h, change);
 	else if (change->block.op == GT_BLOCK_ALLOCATE)
 		tell_failure(h, change);

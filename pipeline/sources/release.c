@@ -75,8 +75,9 @@ void gt_release_rings(const struct gt_release *release)
 
 void gt_release_note_read(const struct gt_spooling *spooling, const struct gt_call_join *join)
 {
-	const struct gt_spooled_waiting waiting = {
-		.count = join->unlinked.count, .key = gt_call_join_waiting_key, .context = join};
+	const struct gt_spooled_waiting waiting = {.count = gt_call_join_waiting(join),
+						   .key = gt_call_join_waiting_key,
+						   .context = join};
 
 	gt_spooling_read(spooling, &waiting);
 }

@@ -445,10 +445,13 @@ static int give_overhead(struct gt_events_json *json, const struct gt_trace_even
 			 struct gt_event *event)
 {
 	const struct gt_events_json_track *row = gt_events_json_track(json, r->pid, r->tid);
+	struct gt_span kernel;
 
 	event->kind = GT_EVENT_OVERHEAD;
 	event->tid = row ? row->owner : event->tid;
 	event->overhead.name = gt_events_json_string(json, &r->name);
+	if (gt_span_member(&r->args, "kernel", &kernel))
+		event->overhead.kernel = gt_events_json_string(json, &kernel);
 	return gt_events_give(json->events, event);
 }
 

@@ -444,7 +444,8 @@ static bool make_slice(struct gt_pftrace *pf, const struct track_event *e, struc
 		return make_frame(pf, e, event);
 	case GT_PF_CATEGORY_OVERHEAD:
 		event->kind = GT_EVENT_OVERHEAD;
-		event->overhead.name = e->name;
+		event->overhead = (struct gt_overhead_event){
+			.name = e->name, .kernel = e->notes[GT_PF_ANNOTATION_KERNEL].text};
 		return true;
 	default:
 		return false;

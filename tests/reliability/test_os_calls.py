@@ -66,10 +66,11 @@ class OsCalls(unittest.TestCase):
 
 
 class Kinds(test_children.Children):
-    """Children of other kinds, each recorded by itself."""
+    """Children of other kinds, each recorded by itself, with all that the GPU is given."""
 
     def check(self, words, processes, options=(), **how):
-        return super().check(words, processes, options=(*options, *osrt("1ns")), **how)
+        return super().check(words, processes, options=(
+            *options, "GPUTRACE_MEMORY=1", "GPUTRACE_UNIFIED_MEMORY=1", *osrt("1ns")), **how)
 
     def test_ways(self):
         for way, processes in (("before", 2), ("after", 1), ("vfork", 2), ("spawn", 2), ("twice", 2), ("workers", 9), ("exec", 2)):

@@ -135,6 +135,7 @@ BANNED_CALLS = """
 """.split()
 # (file, call): why it may.
 EXCEPTIONS = {
+    ("collectors/cupti/records/overheads.c", "free"): "CUPTI mallocs what a record of a full command buffer tells",
     ("collectors/cupti/records/translate.c", "free"): "CUPTI mallocs a device's name and leaves it to us",
     ("collectors/symbols/demangle.c", "free"): "__cxa_demangle mallocs; drain thread",
     ("preload/start.c", "strerror"): "said once, when the session cannot start",

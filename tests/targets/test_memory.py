@@ -111,6 +111,9 @@ class Memory(unittest.TestCase):
         self.assertEqual(self.counters(trace, "pinned host memory", "bytes"), [5 << 20, 0])
         self.assertEqual(self.counters(trace, "GPU 0 memory", "physical"), [4 << 20, 0])
         self.assertEqual(self.counters(trace, "GPU 0 memory", "pool"), [3 << 20, 0])
+        self.assertEqual(self.counters(trace, "GPU 0 memory", "pool reserved"), [3 << 20])
+        self.assertEqual([row[2]["memory bytes"] for row in self.blocks(trace) if row[1] == "graph node"],
+                         [6 << 20, 7 << 20])
 
     def test_every_cupti(self):
         for cupti in ("18", "22", "26", "130000", "130300"):
@@ -134,6 +137,7 @@ class Memory(unittest.TestCase):
         leaked = planted["steps"] * planted["leak"]
         self.assertEqual((row["Peak (B)"], row["At End (B)"], row["Never Freed"]), (planted["peak"], leaked, planted["steps"]))
         self.assertEqual((row["Failed"], row["Double Frees"], row["Unknown Frees"], row["Allocated Before"]), (1, 1, 1, 0))
+        self.assertEqual((row["Graph Nodes"], row["Graph Nodes (B)"]), (2, 13 << 20))
         self.assertEqual((host["Peak (B)"], host["At End (B)"]), (5 << 20, 0))
         peak = {row["Allocated By"].split(" ")[0].split("(")[0]: row["Bytes (B)"] for row in tables["memory_at_peak"]
                 if "GPU" in row["Where"]}
@@ -144,6 +148,7 @@ class Memory(unittest.TestCase):
         self.assertEqual({(row["Where"], row["Growth (B)"]) for row in tables["memory_steps"]},
                          {("rank 0 GPU 0", planted["leak"])})
         self.assertEqual([row["Asked For (B)"] for row in tables["memory_failed"]], [1 << 50])
+        self.assertIn("2 memory nodes of graphs (13.631 MB) are not counted", tool("memory", path)[1])
 
     def test_kinds(self):
         trace = trace_file.Trace(self.run_program()[0])

@@ -9,6 +9,7 @@ import glob
 import json
 import os
 import shutil
+import sqlite3
 import subprocess
 import sys
 import tempfile
@@ -44,7 +45,7 @@ class Unified(unittest.TestCase):
         self.folder = os.path.realpath(tempfile.mkdtemp(prefix="gt-unified-"))
         self.addCleanup(shutil.rmtree, self.folder, ignore_errors=True)
 
-    def run_program(self, cupti="130000", fault="", **options):
+    def run_program(self, cupti="130000", fault="", status=0, **options):
         """The trace's path, what the program says, the truth, what the tracer says."""
         out, truth = (f"{self.folder}/{name}-{cupti}" for name in ("out", "truth"))
         variables = {"GPUTRACE_OUTPUT": out, "GPUTRACE_BUILD": BUILD, "GPUTRACE_UNIFIED_MEMORY": "1",
@@ -55,11 +56,14 @@ class Unified(unittest.TestCase):
             [os.path.join(SOURCE, "scripts", "simcuda"), "--build=" + BUILD, "--cupti=" + cupti, "--truth=" + truth,
              "env", *(f"{name}={value}" for name, value in variables.items()), PROGRAM],
             capture_output=True, text=True, timeout=120, check=False, stdin=subprocess.DEVNULL)
-        self.assertEqual(result.returncode, 0, result.stderr)
+        self.assertIn(result.returncode, (status, 128 - status), result.stderr)
+        if status:
+            code, said, err = tool("repair", "--spool=" + options["GPUTRACE_SPOOL"], out)
+            self.assertEqual(code, 0, said + err)
         path, = (path for ending in ("json", "pftrace") for path in glob.glob(f"{out}/**/*.{ending}", recursive=True))
         with open(truth, encoding="utf-8") as file:
-            lines = [json.loads(line) for line in file]
-        return path, json.loads(result.stdout), [line for line in lines if line["truth"] == "unified"], result.stderr
+            lines = [json.loads(line) for line in file if line.endswith("\n")]
+        return path, json.loads(result.stdout or "null"), [line for line in lines if line["truth"] == "unified"], result.stderr
 
     def facts(self, event):
         args = event["args"]
@@ -117,6 +121,80 @@ class Unified(unittest.TestCase):
         self.check_table(path, planted, truth)
         self.assertEqual(tool("convert", path, self.folder + "/as.json")[0], 0)
         self.check_trace(self.folder + "/as.json", truth)
+
+    def loadings(self, path):
+        """What was loaded, and the kernel that waited for it; all kernels."""
+        events = trace_file.Trace(path).events
+        return (sorted((event["name"], event["args"].get("kernel", "")) for event in events
+                       if event.get("cat") == "overhead" and "Loading" in event["name"]),
+                {event["name"] for event in events if event.get("cat") == "kernel"})
+
+    def test_loading(self):
+        """The kernel whose launch waited is on the slice, where CUPTI tells the call."""
+        for cupti, knows in (("18", False), ("22", True), ("130000", True)):
+            with self.subTest(cupti):
+                path, _, _, _ = self.run_program(cupti, fault="loading")
+                found, kernels = self.loadings(path)
+                self.assertEqual(len(kernels), 2)
+                self.assertEqual(found, sorted(
+                    [("Lazy Function Loading", name if knows else "") for name in kernels] +
+                    [("Runtime Triggered Module Loading", "")] * 2))
+                self.assertEqual(tool("verify", path)[0], 0)
+
+    def test_loading_in_other_form(self):
+        path, _, _, _ = self.run_program(fault="loading", GPUTRACE_FORMAT="perfetto")
+        self.assertEqual(tool("convert", path, self.folder + "/as.json")[0], 0)
+        found, kernels = self.loadings(self.folder + "/as.json")
+        self.assertEqual({kernel for _, kernel in found}, {"", *kernels})
+
+    def test_sqlite(self):
+        """The tables that nsys has of it, and what its report um_sum asks them."""
+        path, _, truth, _ = self.run_program()
+        self.assertEqual(tool("export", f"--sqlite={self.folder}/a.sqlite", path)[0], 0)
+        db = sqlite3.connect(self.folder + "/a.sqlite")
+        self.addCleanup(db.close)
+        of = collections.defaultdict(list)
+        for line in truth:
+            of[line["kind"]].append(line)
+        for kind, number in ((HTOD, 11), (DTOH, 12)):
+            rows = db.execute("SELECT virtualAddress, bytes, migrationCause, deviceId FROM CUPTI_ACTIVITY_KIND_MEMCPY "
+                              "WHERE copyKind = ?", (number,)).fetchall()
+            self.assertEqual(sorted(rows), sorted((line["address"], line["value"], line["flags"], 0) for line in of[kind]))
+        rows = db.execute("SELECT address, sum(numberOfPageFaults), min(end > start), label FROM "
+                          "CUDA_UM_GPU_PAGE_FAULT_EVENTS JOIN ENUM_CUDA_UNIF_MEM_ACCESS_TYPE ON id = faultAccessType "
+                          "GROUP BY address").fetchall()
+        self.assertEqual({row[0]: row[1] for row in rows}, collections.Counter(
+            {address: sum(line["value"] for line in of[GPU_FAULT] if line["address"] == address)
+             for address in {line["address"] for line in of[GPU_FAULT]}}))
+        self.assertEqual({row[2:] for row in rows}, {(1, "Write")})
+        rows = db.execute("SELECT address, originalFaultPc, value, p.pid FROM CUDA_UM_CPU_PAGE_FAULT_EVENTS f "
+                          "JOIN StringIds ON id = CpuInstruction JOIN PROCESSES p USING (globalPid)").fetchall()
+        self.assertEqual(sorted(row[:3] for row in rows),
+                         sorted((line["address"], line["value"], hex(line["value"])) for line in of[CPU_FAULT]))
+        self.assertEqual(len({row[3] for row in rows}), 1)
+
+    def test_killed(self):
+        """By SIGKILL and by a crash, in a launch: what was recorded is there, once, and the ledger adds up."""
+        spools = tempfile.mkdtemp(prefix="gt-unified-", dir="/dev/shm")
+        self.addCleanup(shutil.rmtree, spools, ignore_errors=True)
+        for cupti, death, status, more in (("130000", "kill", -9, {}), ("22", "kill", -9, {"GPUTRACE_FORMAT": "perfetto"}),
+                                           ("26", "segv", -11, {"GPUTRACE_ON_CRASH": "1"})):
+            with self.subTest(death=death, more=more):
+                path, _, truth, _ = self.run_program(cupti, fault=f"loading,die:{death}=7", status=status,
+                                                     GPUTRACE_MEMORY="1", GPUTRACE_SPOOL=spools, **more)
+                code, out, err = tool("verify", path)
+                self.assertEqual(code, 0, out + err)
+                if "GPUTRACE_FORMAT" in more:
+                    self.assertEqual(tool("convert", path, path + ".json")[0], 0)
+                    path += ".json"
+                trace = trace_file.Trace(path)
+                found = collections.Counter(self.facts(e) for e in trace.events if e.get("cat") == "unified_memory")
+                self.assertEqual(found.total(), trace.ledger["records_unified"])
+                self.assertGreaterEqual(found.total(), 10 if death == "kill" else 0)  # not what CUPTI still had
+                self.assertEqual(found - collections.Counter(map(self.truth_of, truth)), collections.Counter())
+                self.assertEqual(trace.ledger["records_overhead"], trace.ledger["overheads_written"])
+                self.assertEqual([call["args"]["memory"] for call in trace.calls if "memory" in call["args"]],
+                                 ["allocate", "release", "allocate"])
 
     def test_refused(self):
         """One line, and the rest goes on."""

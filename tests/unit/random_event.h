@@ -256,6 +256,7 @@ static void fill_other(struct trace *t, struct gt_event *e)
 	switch (e->kind) {
 	case GT_EVENT_OVERHEAD:
 		e->overhead.name = trace_string(t, "Buffer Flush");
+		e->overhead.kernel = e->end & 1 ? trace_string(t, "gemm<4>(float*)") : NULL;
 		break;
 	case GT_EVENT_COUNTER:
 		e->counter = (struct gt_counter_event){.name = trace_string(t, "GPU 0 memory"),

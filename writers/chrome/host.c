@@ -152,6 +152,10 @@ void gt_chrome_put_overhead(struct gt_chrome *chrome, const struct gt_event *eve
 	gt_chrome_put_where(chrome, json, gt_chrome_pid(chrome), tid, event->start);
 	gt_chrome_put_duration(chrome, json, event);
 	gt_chrome_begin_args(chrome);
+	if (event->overhead.kernel) {
+		gt_json_key(json, "kernel");
+		gt_chrome_put_string(&chrome->texts, json, event->overhead.kernel);
+	}
 	gt_chrome_end_args(chrome);
 }
 

@@ -360,6 +360,8 @@ void gt_perfetto_put_overhead(struct gt_perfetto *pf, const struct gt_event *eve
 	at = begin_event(pf, event->start, GT_PF_TYPE_BEGIN, track, &packet);
 	gt_proto_uint(batch, GT_PF_EVENT_CATEGORY, GT_PF_CATEGORY_OVERHEAD);
 	gt_proto_uint(batch, GT_PF_EVENT_NAME_IID, name);
+	if (event->overhead.kernel)
+		put_text(batch, GT_PF_ANNOTATION_KERNEL, event->overhead.kernel->text);
 	end_event(pf, at, packet);
 	put_end(pf, event->end, track);
 }

@@ -80,6 +80,34 @@ static void place(const CUmemAllocationProp *prop, struct gt_block *b)
 		b->kind = GT_BLOCK_PINNED;
 }
 
+/* cudaGraphAddNode, whose parameters have other names in each version. */
+typedef struct {
+	cudaGraphNode_t *node;
+	cudaGraph_t graph;
+	const cudaGraphNode_t *dependencies;
+	size_t count;
+	struct cudaGraphNodeParams *params;
+} any_node_before_v2_params;
+
+typedef struct {
+	cudaGraphNode_t *node;
+	cudaGraph_t graph;
+	const cudaGraphNode_t *dependencies;
+	const void *edges;
+	size_t count;
+	struct cudaGraphNodeParams *params;
+} any_node_params;
+
+static void node_of(int type, const struct cudaMemAllocNodeParamsV2 *alloc, struct gt_block *b)
+{
+	if (type != cudaGraphNodeTypeMemAlloc) {
+		b->op = GT_BLOCK_NOTHING;
+		return;
+	}
+	b->address = (uintptr_t)alloc->dptr;
+	b->bytes = alloc->bytesize;
+}
+
 /* A function a row: @p are the parameters. */
 #define GT_BLOCK(domain, cbid, call, op_, kind_, set, asked)                                       \
 	static void read_##domain##_##cbid(const void *parameters, bool failed,                    \
@@ -115,7 +143,8 @@ bool gt_cupti_has_block(enum gt_api_domain domain, uint32_t cbid)
 /* Releasing and unmapping nothing is allowed. */
 static bool is_nothing(const struct gt_block *block)
 {
-	return (block->op == GT_BLOCK_RELEASE || block->op == GT_BLOCK_UNMAP) && !block->address;
+	return block->op == GT_BLOCK_NOTHING ||
+	       ((block->op == GT_BLOCK_RELEASE || block->op == GT_BLOCK_UNMAP) && !block->address);
 }
 
 bool gt_cupti_block_of(enum gt_api_domain domain, uint32_t cbid, const void *parameters,

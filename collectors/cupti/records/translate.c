@@ -12,7 +12,9 @@
 #include "collectors/cupti/records/layout.h"
 #include "collectors/cupti/library/lengths.h"
 #include "collectors/cupti/records/occupancy.h"
+#include "collectors/cupti/records/overheads.h"
 #include "collectors/cupti/records/pages.h"
+#include "collectors/cupti/records/pools.h"
 #include "collectors/cupti/records/sanity.h"
 #include "collectors/cupti/records/stamps.h"
 #include "core/guest/log.h"
@@ -350,63 +352,6 @@ static void translate_host_node(struct gt_translate *t, const void *record)
 	emit_host_function(t, &event, r->start, r->end);
 }
 
-#define OVERHEAD_COMMAND_BUFFER_FULL (6u << 16)
-
-/* Names as Kineto writes them (its cupti_strings.cpp). */
-static const struct {
-	uint32_t kind;
-	const char *name;
-} overhead_names[] = {
-	{CUPTI_ACTIVITY_OVERHEAD_DRIVER_COMPILER, "Driver Compiler"},
-	{CUPTI_ACTIVITY_OVERHEAD_CUPTI_BUFFER_FLUSH, "Buffer Flush"},
-	{CUPTI_ACTIVITY_OVERHEAD_CUPTI_INSTRUMENTATION, "Instrumentation"},
-	{CUPTI_ACTIVITY_OVERHEAD_CUPTI_RESOURCE, "Resource"},
-	{4u << 16, "Runtime Triggered Module Loading"},
-	{5u << 16, "Lazy Function Loading"},
-	{OVERHEAD_COMMAND_BUFFER_FULL, "Command Buffer Full"},
-	{7u << 16, "Activity Buffer Request"},
-	{8u << 16, "UVM Activity Init"},
-};
-
-static const char *overhead_name(uint32_t kind)
-{
-	for (size_t i = 0; i < sizeof(overhead_names) / sizeof(overhead_names[0]); i++) {
-		if (overhead_names[i].kind == kind)
-			return overhead_names[i].name;
-	}
-	return "Unknown";
-}
-
-/* Since 12.4 this kind of overhead has memory that the client must free. */
-#define OVERHEAD_DATA_SINCE 22u
-
-static void free_overhead_data(const struct gt_translate *t, const CUpti_ActivityOverhead *record)
-{
-	void *data;
-
-	if (t->borrowed || t->relayed || t->version < OVERHEAD_DATA_SINCE ||
-	    (uint32_t)record->overheadKind != OVERHEAD_COMMAND_BUFFER_FULL)
-		return;
-	memcpy(&data, (const char *)record + offsetof(CUpti_ActivityOverhead3, overheadData),
-	       sizeof(data));
-	free(data);
-}
-
-static void translate_overhead(struct gt_translate *t, const void *record)
-{
-	const CUpti_ActivityOverhead *r = record;
-	struct gt_event event = {.kind = GT_EVENT_OVERHEAD};
-
-	add(t, GT_LEDGER_RECORDS_OVERHEAD);
-	free_overhead_data(t, r);
-	if (!gt_stamps_set(t, &event, r->start, r->end))
-		return;
-	if (r->objectKind == CUPTI_ACTIVITY_OBJECT_THREAD)
-		event.tid = r->objectId.pt.threadId;
-	event.overhead.name = gt_intern_cstr(t->strings, overhead_name((uint32_t)r->overheadKind));
-	t->emit(t->context, &event);
-}
-
 /* An instance of a GPU (MIG) has an id of its own. All zero: the driver did not tell. */
 static void fill_uuid(const CUpti_ActivityDevice4 *r, char ret_text[GT_DEVICE_UUID])
 {
@@ -553,12 +498,14 @@ static void (*const by_kind[])(struct gt_translate *, const void *) = {
 	[CUPTI_ACTIVITY_KIND_EXTERNAL_CORRELATION] = translate_external_id,
 	[CUPTI_ACTIVITY_KIND_DEVICE] = translate_device,
 	[CUPTI_ACTIVITY_KIND_CONTEXT] = translate_context,
-	[CUPTI_ACTIVITY_KIND_OVERHEAD] = translate_overhead,
+	[CUPTI_ACTIVITY_KIND_OVERHEAD] = gt_translate_overhead,
 	[CUPTI_ACTIVITY_KIND_MEMCPY2] = translate_memcpy_peer,
 	[CUPTI_ACTIVITY_KIND_CUDA_EVENT] = translate_cuda_event,
 	[CUPTI_ACTIVITY_KIND_STREAM] = translate_stream,
 	[CUPTI_ACTIVITY_KIND_SYNCHRONIZATION] = translate_sync,
 	[CUPTI_ACTIVITY_KIND_INTERNAL_LAUNCH_API] = skip_api,
+	[CUPTI_ACTIVITY_KIND_MEMORY2] = gt_translate_pool_use,
+	[CUPTI_ACTIVITY_KIND_MEMORY_POOL] = gt_translate_pool,
 	[CUPTI_ACTIVITY_KIND_GRAPH_TRACE] = translate_graph,
 	[CUPTI_ACTIVITY_KIND_UNIFIED_MEMORY_COUNTER] = gt_translate_pages,
 	[GT_CUPTI_KIND_HOST_NODE] = translate_host_node,

@@ -26,6 +26,15 @@ struct gt_translate_wait {
 	uint32_t stream, correlation;
 };
 
+#define GT_TRANSLATE_POOLS 256u
+
+/* A memory pool, as its newest record has it. */
+struct gt_translate_pool {
+	uint64_t address; /* 0: a free place */
+	uint64_t bytes;   /* that it holds, used or not */
+	uint32_t device;
+};
+
 /* Record kinds are below this. */
 #define GT_TRANSLATE_KINDS 64
 #define GT_TRANSLATE_NAMES 16384u
@@ -82,6 +91,7 @@ struct gt_translate {
 	uint32_t context_device[GT_TRANSLATE_CONTEXTS];
 	struct gt_translate_wait newest[GT_TRANSLATE_WAITS]; /* of each CUDA event */
 	struct gt_translate_wait by_sync_id[GT_TRANSLATE_WAITS];
+	struct gt_translate_pool pools[GT_TRANSLATE_POOLS];
 	void (*emit)(void *context, const struct gt_event *event);
 	/* our call @id has CUPTI's id @correlation; NULL: not needed */
 	void (*tie)(void *context, uint32_t correlation, uint32_t id);

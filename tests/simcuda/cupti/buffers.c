@@ -278,7 +278,7 @@ static void deliver(struct buffer *buffer, CUpti_BuffersCallbackCompleteFunc tel
 	if (cupti.faults.poison_complete)
 		memset(buffer->data, 0xdb, buffer->size);
 	if (buffer->used)
-		cupti_record_overhead(CUPTI_ACTIVITY_OVERHEAD_CUPTI_BUFFER_FLUSH, start,
+		cupti_record_overhead(CUPTI_ACTIVITY_OVERHEAD_CUPTI_BUFFER_FLUSH, 0, start,
 				      cupti_time());
 	free(buffer);
 }

@@ -56,6 +56,7 @@ struct cupti_faults {
 	bool lost_with_context;
 	bool memset_kernels;
 	bool first_release;
+	bool loading;
 };
 
 struct cupti_state {
@@ -160,6 +161,7 @@ void cupti_record_event(const struct sim_event_recorded *event);
 void cupti_record_host_function(const struct sim_host_function *function);
 void cupti_record_memory(const struct sim_memory *memory);
 void cupti_record_external(uint32_t correlation, CUpti_ExternalCorrelationKind kind, uint64_t id);
-void cupti_record_overhead(CUpti_ActivityOverheadKind kind, uint64_t start, uint64_t end);
+void cupti_record_overhead(CUpti_ActivityOverheadKind kind, uint32_t correlation, uint64_t start,
+			   uint64_t end);
 
 #endif

@@ -5,6 +5,7 @@
  */
 #include "cupti/cupti_sim.h"
 
+#include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
@@ -108,6 +109,28 @@ static void crash_of_pool(const struct sim_op *op)
 	}
 }
 
+/* A kernel is loaded when it is launched for the first time; of what its module takes there is a
+ * record without a call. */
+static void record_loading(const struct sim_op *op)
+{
+	static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
+	static const char *loaded[64];
+	uint64_t now = cupti_time();
+	size_t i = 0;
+
+	pthread_mutex_lock(&mutex);
+	while (i < 64 && loaded[i] && strcmp(loaded[i], op->kernel.name) != 0)
+		i++;
+	if (i < 64 && !loaded[i]) {
+		loaded[i] = strdup(op->kernel.name);
+		cupti_record_overhead((CUpti_ActivityOverheadKind)(4 << 16), /* module loading */
+				      0, now - 900, now - 700);
+		cupti_record_overhead((CUpti_ActivityOverheadKind)(5 << 16), /* lazy loading */
+				      op->correlation, now - 600, now - 100);
+	}
+	pthread_mutex_unlock(&mutex);
+}
+
 static void on_operation(const struct sim_op *op)
 {
 	bool wanted = false;
@@ -134,6 +157,8 @@ static void on_operation(const struct sim_op *op)
 	if (!wanted || cupti.dead)
 		return;
 	crash_of_pool(op);
+	if (cupti.faults.loading && op->kind == SIM_OP_KERNEL)
+		record_loading(op);
 	cupti_pending_add(op);
 }
 

@@ -86,6 +86,7 @@ static bool read_bool(const char *name)
 					       {"lost_with_context", &f->lost_with_context},
 					       {"memset_kernels", &f->memset_kernels},
 					       {"first_release", &f->first_release},
+					       {"loading", &f->loading},
 					       {"lock", &f->lock}};
 
 	for (size_t i = 0; i < sizeof(switches) / sizeof(*switches); i++)

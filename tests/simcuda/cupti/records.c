@@ -372,8 +372,8 @@ void cupti_record_operation(const struct sim_op *original, bool is_complete)
 	if (add_unknown)
 		put_unknown(&op);
 	for (uint64_t i = 0; i < cupti.faults.overheads; i++)
-		cupti_record_overhead(CUPTI_ACTIVITY_OVERHEAD_CUPTI_INSTRUMENTATION, op.start - i,
-				      op.start - i + 1);
+		cupti_record_overhead(CUPTI_ACTIVITY_OVERHEAD_CUPTI_INSTRUMENTATION, 0,
+				      op.start - i, op.start - i + 1);
 }
 
 void cupti_record_api(const struct sim_call *call)
@@ -627,7 +627,8 @@ void cupti_record_memory(const struct sim_memory *memory)
 		put_memory(memory);
 }
 
-void cupti_record_overhead(CUpti_ActivityOverheadKind kind, uint64_t start, uint64_t end)
+void cupti_record_overhead(CUpti_ActivityOverheadKind kind, uint32_t correlation, uint64_t start,
+			   uint64_t end)
 {
 	cupti_overhead r = {.kind = CUPTI_ACTIVITY_KIND_OVERHEAD,
 			    .overheadKind = kind,
@@ -637,6 +638,11 @@ void cupti_record_overhead(CUpti_ActivityOverheadKind kind, uint64_t start, uint
 
 	r.objectId.pt.processId = (uint32_t)getpid();
 	r.objectId.pt.threadId = cupti_thread_id();
+#if SIM_CUPTI_VERSION >= 22
+	r.correlationId = correlation;
+#else
+	(void)correlation;
+#endif
 	if (cupti.kinds[CUPTI_ACTIVITY_KIND_OVERHEAD])
 		put(&r, sizeof(r));
 }
