@@ -184,14 +184,20 @@ const struct gt_stack_frame *gt_stacks_find_frame(struct gt_stacks *stacks, uint
 	return frame;
 }
 
-bool gt_stack_frame_is_interposed(const struct gt_stack_frame *frame)
+/* Is it ours, of a module whose name begins so? */
+static bool is_ours_of(const struct gt_stack_frame *frame, const char *prefix)
 {
 	const char *slash;
 
 	if (!frame->ours || !frame->module)
 		return false;
 	slash = strrchr(frame->module->text, '/');
-	return slash && !strncmp(slash + 1, "libgputrace-", strlen("libgputrace-"));
+	return slash && !strncmp(slash + 1, prefix, strlen(prefix));
+}
+
+bool gt_stack_frame_is_interposed(const struct gt_stack_frame *frame)
+{
+	return is_ours_of(frame, "libgputrace-");
 }
 
 static void drop_interposed(struct gt_stack *stack)
@@ -204,7 +210,19 @@ static void drop_interposed(struct gt_stack *stack)
 	stack->count = kept ? kept : stack->count;
 }
 
-/* A stack with only frames of the tracer or CUDA is kept whole: better than none. */
+/* How many of the near frames are the tracer's and CUPTI's. */
+static uint32_t count_tracer(const struct gt_stack *stack)
+{
+	uint32_t count = 0;
+
+	while (count < stack->count && (is_ours_of(stack->frames[count], "libgputrace") ||
+					is_ours_of(stack->frames[count], "libcupti")))
+		count++;
+	return count;
+}
+
+/* Of a stack with only frames of the tracer and CUDA those of CUDA are kept, if it has none all:
+ * better than none. */
 static void cut_ours(struct gt_stack *stack)
 {
 	uint32_t ours = 0;
@@ -213,6 +231,8 @@ static void cut_ours(struct gt_stack *stack)
 
 	while (ours < stack->count && stack->frames[ours]->ours)
 		ours++;
+	if (ours == stack->count)
+		ours = count_tracer(stack);
 	if (ours == stack->count)
 		return;
 	stack->count -= ours;

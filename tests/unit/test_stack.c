@@ -71,6 +71,37 @@ Test(stack, frames_of_preloaded_wrappers_are_in_no_stack)
 	gt_stacks_free(stacks);
 }
 
+static const struct gt_stack_frame *find_cuda(void *context, uint64_t pc)
+{
+	static const char *const modules[] = {"/opt/libgputrace.so", "/opt/libcupti.so.13",
+					      "/lib/libcuda.so.1", "/lib/libcudart.so.13"};
+	struct gt_stack_frame *frame = &source.frames[source.asked++];
+
+	(void)context;
+	frame->offset = pc;
+	frame->ours = true;
+	frame->module = gt_intern_cstr(source.strings, modules[pc]);
+	return frame;
+}
+
+/* The walk ended in CUDA: which function of it was called is more than how it was recorded. */
+Test(stack, of_a_stack_without_the_program_the_call_is_kept)
+{
+	const uint64_t pcs[] = {0, 0, 1, 2, 3, 1}, tracer[] = {0, 1};
+	struct gt_stacks *stacks;
+	const struct gt_stack *stack;
+
+	source.strings = gt_intern_new(0);
+	stacks = gt_stacks_new(find_cuda, &source, 1 << 20);
+	stack = gt_stacks_get(stacks, 7, pcs, 6);
+	cr_assert_eq(stack->count, 3);
+	cr_assert_eq(stack->frames[0]->offset, 2);
+	cr_assert_eq(stack->frames[2]->offset, 1);
+	cr_assert_eq(gt_stacks_get(stacks, 8, tracer, 2)->count, 2, "better than none");
+	gt_stacks_free(stacks);
+	gt_intern_free(source.strings);
+}
+
 Test(stack, a_stack_comes_once_and_then_by_its_key)
 {
 	const uint64_t pcs[] = {0x10001, 0x10002, 0x10003};
