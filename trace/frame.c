@@ -15,7 +15,8 @@
 
 #define STACK_FRAME  48 /* bytes of a frame in a stack */
 #define FRAME_TEXT   4096
-#define LONG_PLACE   160      /* bytes of a name in a place that is not shortened */
+#define LONG_PLACE   96       /* bytes of a name in a place that is not shortened */
+#define PLACE_WIDTH  160      /* of one that is */
 #define LONGEST_CALL 64       /* bytes of the name of a CUDA call */
 #define LEAST_WIDTH  8        /* of what has lost its middle */
 #define LEAST_ASIDE  20       /* of what stands aside */
@@ -376,38 +377,58 @@ void gt_frame_fit(const char *text, size_t width, char *out, size_t size)
 	cut_middle(out, n, width);
 }
 
-/* Where the first name of a place ends. */
-static size_t first_name(const char *where)
+/* What stands between the names of a place. */
+static const char *const between[] = {", after a call in ", ", between calls in ",
+				      ", up to a call in ", " up to a call in ",
+				      ", up to ",           GT_FRAME_ASIDE};
+
+/* Where the name at the beginning of @where ends, and how much of what follows is not the next. */
+static size_t next_name(const char *where, size_t *ret_gap)
 {
-	static const char *const behind[] = {", after a call in ", ", between calls in ",
-					     ", up to "};
 	size_t end = strlen(where);
 
-	for (size_t i = 0; i < sizeof(behind) / sizeof(behind[0]); i++) {
-		const char *found = strstr(where, behind[i]);
+	*ret_gap = 0;
+	for (size_t i = 0; i < sizeof(between) / sizeof(between[0]); i++) {
+		const char *found = strstr(where, between[i]);
 
-		if (found && (size_t)(found - where) < end)
+		if (found && (size_t)(found - where) < end) {
 			end = (size_t)(found - where);
+			*ret_gap = strlen(between[i]);
+		}
 	}
 	return end;
+}
+
+/* One name of a place, of @len bytes. Those in "(k waited behind j)" are short. Returns the
+ * length. */
+static size_t put_name(const char *name, size_t len, char *out, size_t size)
+{
+	size_t most = *name == '(' ? PLACE_WIDTH : LONG_PLACE;
+	char *copy = len > most ? strndup(name, len) : NULL;
+
+	if (copy)
+		gt_frame_shorten(copy, PLACE_WIDTH, out, size);
+	else
+		snprintf(out, size, "%.*s", (int)len, name);
+	free(copy);
+	return strlen(out);
 }
 
 void gt_frame_shorten_place(const char *where, char *out, size_t size)
 {
 	const char *from = strstr(where, " from ");
-	size_t start = from && from - where < LONGEST_CALL ? (size_t)(from - where) + 6 : 0;
-	size_t end = first_name(where + start), n;
-	char *name = strndup(where + start, end);
+	size_t gap = from && from - where < LONGEST_CALL ? (size_t)(from - where) + 6 : 0, n = 0;
 
-	snprintf(out, size, "%.*s", (int)start, where);
-	if (name && end > LONG_PLACE)
-		gt_frame_shorten(name, LONG_PLACE, out + start, size - start);
-	else
-		snprintf(out + start, size - start, "%.*s", (int)end, where + start);
-	free(name);
-	n = strlen(out);
-	if (where[start + end])
-		gt_frame_fit(where + start + end, 2 * LONG_PLACE, out + n, size - n);
+	*out = 0;
+	while (*where && n + gap + 1 < size) {
+		size_t end;
+
+		n += (size_t)snprintf(out + n, size - n, "%.*s", (int)gap, where);
+		where += gap;
+		end = next_name(where, &gap);
+		n += put_name(where, end, out + n, size - n);
+		where += end;
+	}
 }
 
 void gt_frame_essence(const char *name, char *out, size_t size)

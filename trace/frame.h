@@ -73,7 +73,7 @@ void gt_frame_shorten_branch(const char *stack, size_t common, size_t width, cha
 void gt_frame_fit(const char *text, size_t width, char *out, size_t size);
 
 /* A place of idle time, "f (a.cu:1), after a call in g up to a call in h", whose names may have
- * kilobytes: a longer one than 160 bytes is shortened. */
+ * kilobytes: each of more than 96 bytes loses what means little. */
 void gt_frame_shorten_place(const char *where, char *out, size_t size);
 
 /* What a kernel or function does: its name without parameters, and of its template arguments only
