@@ -118,11 +118,9 @@ static const struct gt_column nvtx_percentiles[] = NVTX_COLUMNS(PERCENTILES);
 static void init_sums(struct gt_table *table, const struct gt_report *report,
 		      const struct stats_columns *columns)
 {
-	bool is_short = report >= gt_stats_short && report < gt_stats_short + GT_STATS_SHORT;
-
 	gt_table_init(table, report->name, report->title,
 		      report->percentiles ? columns->percentiles
-		      : is_short          ? columns->brief
+		      : report->is_short  ? columns->brief
 					  : columns->whole,
 		      SUM_WIDTH + (report->percentiles ? PERCENTILES_WIDTH : 0));
 }
@@ -166,8 +164,7 @@ static double grand_total(const struct gt_groups *groups)
 	double total = 0;
 
 	for (size_t i = 0; i < groups->list.count; i++)
-		for (size_t k = 0; k < groups->list.at[i].value.count; k++)
-			total += (double)groups->list.at[i].value.at[k];
+		total += (double)gt_dist_total(&groups->list.at[i].value);
 	return total;
 }
 
@@ -217,15 +214,23 @@ static void fill_sizes(struct gt_table *table, struct gt_groups *groups, bool al
 	gt_table_sort(table, "total");
 }
 
-/* Which operations, and which of their numbers. */
-struct pick {
-	unsigned int kinds; /* bit GT_OP_x */
-	bool bytes;
-};
-
-static bool add_value(struct gt_group *group, const struct gt_op *op, struct pick pick)
+int gt_stats_by_groups(const struct gt_report *report, const struct gt_job *job,
+		       const struct gt_filter *filter, struct gt_table *ret_table)
 {
-	if (!pick.bytes)
+	struct gt_groups groups;
+	int rc = gt_groups_init(&groups), filled;
+
+	if (!rc)
+		rc = report->map(report, job, filter, &groups);
+	filled = report->fill(report, &groups, ret_table);
+	gt_groups_fini(&groups);
+	return rc ? rc : filled;
+}
+
+static bool add_value(const struct gt_report *report, struct gt_group *group,
+		      const struct gt_op *op)
+{
+	if (!report->bytes)
 		return gt_dist_add(&group->value, op->dur);
 	if (op->bytes != GT_NO_BYTES)
 		return gt_dist_add(&group->value, op->bytes);
@@ -233,8 +238,8 @@ static bool add_value(struct gt_group *group, const struct gt_op *op, struct pic
 	return true;
 }
 
-static int group_ops(const struct gt_job *job, const struct gt_filter *filter, struct pick pick,
-		     enum gt_key key, struct gt_groups *groups)
+int gt_stats_map_ops(const struct gt_report *report, const struct gt_job *job,
+		     const struct gt_filter *filter, struct gt_groups *groups)
 {
 	int rc = 0;
 
@@ -242,14 +247,15 @@ static int group_ops(const struct gt_job *job, const struct gt_filter *filter, s
 		const struct gt_model *model = &job->models[f];
 		struct gt_keymap known = {0};
 
+		groups->trace = gt_job_order(job, f);
 		for (size_t i = 0; !rc && i < model->ops.count; i++) {
 			const struct gt_op *op = &model->ops.at[i];
 			struct gt_group *group;
 
-			if (!(pick.kinds >> op->kind & 1) || !gt_filter_op(filter, model, op))
+			if (!(report->kinds >> op->kind & 1) || !gt_filter_op(filter, model, op))
 				continue;
-			group = gt_key_group(model, op, key, &known, groups);
-			if (!group || !add_value(group, op, pick))
+			group = gt_key_group(model, op, report->key, &known, groups);
+			if (!group || !add_value(report, group, op))
 				rc = -ENOMEM;
 		}
 		gt_keymap_fini(&known);
@@ -257,63 +263,33 @@ static int group_ops(const struct gt_job *job, const struct gt_filter *filter, s
 	return rc;
 }
 
-static int op_table(const struct gt_job *job, const struct gt_filter *filter, struct pick pick,
-		    enum gt_key key, struct gt_table *table)
+static int fill_kernels(const struct gt_report *report, struct gt_groups *groups,
+			struct gt_table *ret_table)
 {
-	struct gt_groups groups;
-	int rc = gt_groups_init(&groups);
-
-	if (!rc)
-		rc = group_ops(job, filter, pick, key, &groups);
-	if (!rc)
-		fill_sum(table, &groups, false);
-	gt_groups_fini(&groups);
-	return rc;
+	init_sums(ret_table, report, &kernel_columns);
+	fill_sum(ret_table, groups, false);
+	return 0;
 }
 
-static int build_kernels(const struct gt_report *report, const struct gt_job *job,
-			 const struct gt_filter *filter, struct gt_table *table)
+static int fill_copies(const struct gt_report *report, struct gt_groups *groups,
+		       struct gt_table *ret_table)
 {
-	init_sums(table, report, &kernel_columns);
-	return op_table(job, filter, (struct pick){.kinds = 1u << GT_OP_KERNEL}, GT_KEY_KERNEL,
-			table);
+	init_sums(ret_table, report, &copy_columns);
+	fill_sum(ret_table, groups, false);
+	return 0;
 }
 
-#define COPIES (1u << GT_OP_COPY | 1u << GT_OP_SET)
-
-static int build_copy_time(const struct gt_report *report, const struct gt_job *job,
-			   const struct gt_filter *filter, struct gt_table *table)
+static int fill_copy_sizes(const struct gt_report *report, struct gt_groups *groups,
+			   struct gt_table *ret_table)
 {
-	init_sums(table, report, &copy_columns);
-	return op_table(job, filter, (struct pick){.kinds = COPIES}, GT_KEY_KERNEL, table);
-}
-
-static int build_copy_size(const struct gt_report *report, const struct gt_job *job,
-			   const struct gt_filter *filter, struct gt_table *table)
-{
-	const struct pick pick = {.kinds = COPIES, .bytes = true};
-	struct gt_groups groups;
 	bool all_known = true;
-	int rc = gt_groups_init(&groups);
 
-	if (!rc)
-		rc = group_ops(job, filter, pick, GT_KEY_KERNEL, &groups);
-	for (size_t i = 0; i < groups.list.count; i++)
-		all_known &= !groups.list.at[i].tag[TAG_SIZELESS];
-	gt_table_init(table, report->name, report->title,
+	for (size_t i = 0; i < groups->list.count; i++)
+		all_known &= !groups->list.at[i].tag[TAG_SIZELESS];
+	gt_table_init(ret_table, report->name, report->title,
 		      all_known ? size_columns : some_size_columns, SIZES_WIDTH + !all_known);
-	if (!rc)
-		fill_sizes(table, &groups, all_known);
-	gt_groups_fini(&groups);
-	return rc;
-}
-
-static int build_graphs(const struct gt_report *report, const struct gt_job *job,
-			const struct gt_filter *filter, struct gt_table *table)
-{
-	init_sums(table, report, &copy_columns);
-	return op_table(job, filter, (struct pick){.kinds = 1u << GT_OP_GRAPH}, GT_KEY_KERNEL,
-			table);
+	fill_sizes(ret_table, groups, all_known);
+	return 0;
 }
 
 static int group_calls(const struct gt_model *model, const struct gt_filter *filter,
@@ -336,71 +312,105 @@ static int group_calls(const struct gt_model *model, const struct gt_filter *fil
 	return rc;
 }
 
-static int build_api(const struct gt_report *report, const struct gt_job *job,
-		     const struct gt_filter *filter, struct gt_table *table)
+static int map_calls(const struct gt_report *report, const struct gt_job *job,
+		     const struct gt_filter *filter, struct gt_groups *groups)
 {
-	struct gt_groups groups;
-	int rc = gt_groups_init(&groups);
+	int rc = 0;
 
-	init_sums(table, report, &api_columns);
-	for (size_t f = 0; !rc && f < job->count; f++)
-		rc = group_calls(&job->models[f], filter, &groups);
-	if (!rc)
-		fill_sum(table, &groups, false);
-	gt_groups_fini(&groups);
+	for (size_t f = 0; !rc && f < job->count; f++) {
+		groups->trace = gt_job_order(job, f);
+		rc = group_calls(&job->models[f], filter, groups);
+	}
 	return rc;
 }
 
-static int build_nvtx(const struct gt_report *report, const struct gt_job *job,
-		      const struct gt_filter *filter, struct gt_table *table)
+static int fill_calls(const struct gt_report *report, struct gt_groups *groups,
+		      struct gt_table *ret_table)
 {
-	struct gt_groups groups;
-	char text[KEY_TEXT];
-	int rc = gt_groups_init(&groups);
+	init_sums(ret_table, report, &api_columns);
+	fill_sum(ret_table, groups, false);
+	return 0;
+}
 
-	gt_table_init(table, report->name, report->title,
+static int group_ranges(const struct gt_model *model, const struct gt_filter *filter,
+			struct gt_groups *groups)
+{
+	char text[KEY_TEXT];
+
+	for (size_t i = 0; i < model->ranges.count; i++) {
+		const struct gt_model_range *range = &model->ranges.at[i];
+		struct gt_group *group;
+
+		if (range->kind != GT_RANGE_NVTX || !gt_filter_range(filter, model, range))
+			continue;
+		gt_stats_range_key(model, range, text, sizeof(text));
+		group = gt_groups_get(groups, text);
+		if (!group || !gt_dist_add(&group->value, range->dur))
+			return -ENOMEM;
+	}
+	return 0;
+}
+
+static int map_ranges(const struct gt_report *report, const struct gt_job *job,
+		      const struct gt_filter *filter, struct gt_groups *groups)
+{
+	int rc = 0;
+
+	for (size_t f = 0; !rc && f < job->count; f++) {
+		groups->trace = gt_job_order(job, f);
+		rc = group_ranges(&job->models[f], filter, groups);
+	}
+	return rc;
+}
+
+static int fill_ranges(const struct gt_report *report, struct gt_groups *groups,
+		       struct gt_table *ret_table)
+{
+	gt_table_init(ret_table, report->name, report->title,
 		      report->percentiles ? nvtx_percentiles : nvtx_columns,
 		      NVTX_WIDTH + (report->percentiles ? PERCENTILES_WIDTH : 0));
-	for (size_t f = 0; !rc && f < job->count; f++) {
-		const struct gt_model *model = &job->models[f];
-
-		for (size_t i = 0; !rc && i < model->ranges.count; i++) {
-			const struct gt_model_range *range = &model->ranges.at[i];
-			struct gt_group *group;
-
-			if (range->kind != GT_RANGE_NVTX || !gt_filter_range(filter, model, range))
-				continue;
-			gt_stats_range_key(model, range, text, sizeof(text));
-			group = gt_groups_get(&groups, text);
-			if (!group || !gt_dist_add(&group->value, range->dur))
-				rc = -ENOMEM;
-		}
-	}
-	if (!rc)
-		fill_sum(table, &groups, true);
-	gt_groups_fini(&groups);
-	return rc;
+	fill_sum(ret_table, groups, true);
+	return 0;
 }
 
+#define COPIES (1u << GT_OP_COPY | 1u << GT_OP_SET)
+
+/* Of all operations of some kinds, by kernel. */
+#define OPS(id, text, of, with, ...)                                                               \
+	{                                                                                          \
+		.name = (id), .title = (text), .build = gt_stats_by_groups,                        \
+		.map = gt_stats_map_ops, .fill = (with), .key = GT_KEY_KERNEL, .kinds = (of),      \
+		__VA_ARGS__                                                                        \
+	}
+
+#define GROUPS(id, text, from, with, ...)                                                          \
+	{                                                                                          \
+		.name = (id), .title = (text), .build = gt_stats_by_groups, .map = (from),         \
+		.fill = (with), __VA_ARGS__                                                        \
+	}
+
 const struct gt_report gt_reports[] = {
-	{"cuda_gpu_kern_sum", "CUDA GPU kernels", build_kernels, false},
-	{"cuda_api_sum", "CUDA API calls", build_api, false},
-	{"cuda_gpu_mem_time_sum", "GPU copies and sets, by time", build_copy_time, false},
-	{"cuda_gpu_mem_size_sum", "GPU copies and sets, by size", build_copy_size, false},
-	{"nvtx_sum", "NVTX ranges", build_nvtx, false},
-	{"nvtx_gpu_proj_sum", "NVTX ranges projected onto the GPU", gt_stats_build_projection,
-	 false},
-	{"cuda_kern_exec_sum", "Kernel launch and execution: API, queue, kernel",
-	 gt_stats_build_execution, false},
-	{"cuda_gpu_graph_sum", "CUDA graphs, each launch as a whole", build_graphs, false},
-	{NULL, NULL, NULL, false},
+	OPS("cuda_gpu_kern_sum", "CUDA GPU kernels", 1u << GT_OP_KERNEL, fill_kernels, ),
+	GROUPS("cuda_api_sum", "CUDA API calls", map_calls, fill_calls, ),
+	OPS("cuda_gpu_mem_time_sum", "GPU copies and sets, by time", COPIES, fill_copies, ),
+	OPS("cuda_gpu_mem_size_sum", "GPU copies and sets, by size", COPIES, fill_copy_sizes,
+	    .bytes = true, .joins = {[TAG_SIZELESS] = GT_TAG_SUM}),
+	GROUPS("nvtx_sum", "NVTX ranges", map_ranges, fill_ranges, ),
+	GROUPS("nvtx_gpu_proj_sum", "NVTX ranges projected onto the GPU", gt_stats_map_projection,
+	       gt_stats_fill_projection, .joins = {GT_TAG_SUM, GT_TAG_SUM, GT_TAG_SUM}),
+	GROUPS("cuda_kern_exec_sum", "Kernel launch and execution: API, queue, kernel",
+	       gt_stats_map_execution, gt_stats_fill_execution,
+	       .joins = {GT_TAG_FIRST, GT_TAG_FIRST, GT_TAG_FIRST, GT_TAG_FIRST}),
+	OPS("cuda_gpu_graph_sum", "CUDA graphs, each launch as a whole", 1u << GT_OP_GRAPH,
+	    fill_copies, ),
+	{.name = NULL},
 };
 
 const struct gt_report gt_stats_short[GT_STATS_SHORT] = {
-	{"cuda_gpu_kern_sum", "Kernels", build_kernels, false},
-	{"cuda_api_sum", "CUDA API", build_api, false},
-	{"cuda_gpu_mem_time_sum", "Copies", build_copy_time, false},
-	{"cuda_gpu_graph_sum", "Graphs", build_graphs, false},
+	OPS("cuda_gpu_kern_sum", "Kernels", 1u << GT_OP_KERNEL, fill_kernels, .is_short = true),
+	GROUPS("cuda_api_sum", "CUDA API", map_calls, fill_calls, .is_short = true),
+	OPS("cuda_gpu_mem_time_sum", "Copies", COPIES, fill_copies, .is_short = true),
+	OPS("cuda_gpu_graph_sum", "Graphs", 1u << GT_OP_GRAPH, fill_copies, .is_short = true),
 };
 
 static bool has_graphs(const struct gt_model *model)
@@ -429,7 +439,7 @@ static const char *frame_of(const struct gt_group *group, const char *name, bool
 	return group->tag[GT_TAG_FRAME] == GT_TAG_FRAME_LIBRARY ? "innermost" : "user";
 }
 
-static void fill_code(struct gt_table *table, struct gt_groups *groups, bool any)
+static void put_code(struct gt_table *table, struct gt_groups *groups, bool any)
 {
 	double total = grand_total(groups);
 
@@ -473,34 +483,38 @@ static const char *code_title(enum gt_key key, bool any)
 	}
 }
 
-static int code_table(const struct gt_job *job, const struct gt_filter *filter, enum gt_key key,
-		      const struct gt_report *report, struct gt_table *table)
+static int map_code(const struct gt_report *report, const struct gt_job *job,
+		    const struct gt_filter *filter, struct gt_groups *groups)
 {
-	bool any = !job->count || !job->models[0].ranks, mixed = false;
-	struct gt_groups groups;
-	int rc = gt_groups_init(&groups);
+	int rc = gt_stats_map_ops(report, job, filter, groups);
 
-	if (!rc)
-		rc = group_ops(job, filter, (struct pick){.kinds = ~0u}, key, &groups);
-	if (!rc)
-		rc = gt_stats_inside(job, filter, key, &groups);
-	for (size_t i = 0; i < groups.list.count; i++)
-		mixed |= !any && groups.list.at[i].tag[GT_TAG_FRAME] == GT_TAG_FRAME_LIBRARY;
+	return rc ? rc : gt_stats_inside(job, filter, report->key, groups);
+}
+
+static int fill_code(const struct gt_report *report, struct gt_groups *groups,
+		     struct gt_table *ret_table)
+{
+	bool any = report->is_any_frame, mixed = false;
+
+	for (size_t i = 0; i < groups->list.count; i++)
+		mixed |= !any && groups->list.at[i].tag[GT_TAG_FRAME] == GT_TAG_FRAME_LIBRARY;
 	if (report->percentiles)
-		gt_table_init(table, report->name, code_title(key, any),
+		gt_table_init(ret_table, report->name, code_title(report->key, any),
 			      mixed ? mixed_code_percentiles : code_percentiles,
 			      CODE_WIDTH + PERCENTILES_WIDTH);
 	else
-		gt_table_init(table, report->name, code_title(key, any),
+		gt_table_init(ret_table, report->name, code_title(report->key, any),
 			      mixed ? mixed_code_columns : code_columns, CODE_WIDTH);
-	if (!rc)
-		fill_code(table, &groups, any);
-	gt_groups_fini(&groups);
-	return rc;
+	put_code(ret_table, groups, any);
+	return 0;
 }
 
-static int build_by(const struct gt_job *job, const struct gt_filter *filter, enum gt_key key,
-		    bool percentiles, struct gt_table *table)
+bool gt_stats_any_frame(const struct gt_job *job)
+{
+	return !job->count || !job->models[0].ranks;
+}
+
+struct gt_report gt_stats_by(enum gt_key key, bool is_any_frame)
 {
 	static const struct {
 		const char *name, *title;
@@ -517,23 +531,17 @@ static int build_by(const struct gt_job *job, const struct gt_filter *filter, en
 		[GT_KEY_RANK] = {"gpu_by_rank", "GPU time by rank"},
 		[GT_KEY_NVTX] = {"gpu_by_nvtx", "GPU time by NVTX range"},
 	};
+	bool is_code = gt_stats_has_inside(key);
 
-	const struct gt_report report = {titles[key].name, titles[key].title, NULL, percentiles};
-
-	if (gt_stats_has_inside(key))
-		return code_table(job, filter, key, &report, table);
-	init_sums(table, &report, &kernel_columns);
-	return op_table(job, filter, (struct pick){.kinds = ~0u}, key, table);
-}
-
-int gt_stats_by(const struct gt_job *job, const struct gt_filter *filter, enum gt_key key,
-		struct gt_table *ret_table)
-{
-	return build_by(job, filter, key, false, ret_table);
-}
-
-int gt_stats_by_percentiles(const struct gt_job *job, const struct gt_filter *filter,
-			    enum gt_key key, struct gt_table *ret_table)
-{
-	return build_by(job, filter, key, true, ret_table);
+	return (struct gt_report){
+		.name = titles[key].name,
+		.title = titles[key].title,
+		.build = gt_stats_by_groups,
+		.map = is_code ? map_code : gt_stats_map_ops,
+		.fill = is_code ? fill_code : fill_kernels,
+		.key = key,
+		.kinds = ~0u,
+		.is_any_frame = is_any_frame,
+		.joins = {[GT_TAG_INSIDE] = GT_TAG_SUM, [GT_TAG_FRAME] = GT_TAG_OR},
+	};
 }

@@ -6,20 +6,36 @@
 #ifndef GT_ANALYSIS_STATS_H
 #define GT_ANALYSIS_STATS_H
 
+#include "analysis/group.h"
 #include "analysis/intervals.h"
 #include "analysis/key.h"
 #include "analysis/table/table.h"
 #include "core/schema/metadata.h"
 #include "trace/job.h"
 
-/* A report of `gputrace stats`: its name and how its table is made. */
+/* A report of `gputrace stats`: its name and how its table is made. One with a map is made of
+ * groups: those that several processes have of parts of a job can be merged (group_merge.h). */
 struct gt_report {
 	const char *name; /* as written behind --report= */
 	const char *title;
 	int (*build)(const struct gt_report *report, const struct gt_job *job,
 		     const struct gt_filter *filter, struct gt_table *ret_table);
 	bool percentiles; /* set in a copy: P90 and P99 of times, where it has a median */
+	bool is_short;    /* fewer columns for people */
+	int (*map)(const struct gt_report *report, const struct gt_job *job,
+		   const struct gt_filter *filter, struct gt_groups *groups);
+	int (*fill)(const struct gt_report *report, struct gt_groups *groups,
+		    struct gt_table *ret_table);
+	enum gt_key key;    /* what its groups are, if it is made of GPU operations */
+	unsigned int kinds; /* which ones: bit GT_OP_x */
+	bool bytes;         /* their sizes, not their times */
+	bool is_any_frame;  /* with keys of frames: the innermost one, whosever it is */
+	enum gt_tag_join joins[GT_GROUP_TAGS];
 };
+
+/* The build of those that are made of groups: map, then fill. */
+int gt_stats_by_groups(const struct gt_report *report, const struct gt_job *job,
+		       const struct gt_filter *filter, struct gt_table *ret_table);
 
 /* All reports, ended by a NULL name. */
 extern const struct gt_report gt_reports[];
@@ -33,13 +49,15 @@ extern const struct gt_report gt_stats_short[GT_STATS_SHORT];
  * whole graphs. */
 size_t gt_stats_short_count(const struct gt_job *job);
 
-/* GPU operations summed under a key. */
-int gt_stats_by(const struct gt_job *job, const struct gt_filter *filter, enum gt_key key,
-		struct gt_table *ret_table);
+/* The map of groups of GPU operations: by report->key, those of report->kinds. */
+int gt_stats_map_ops(const struct gt_report *report, const struct gt_job *job,
+		     const struct gt_filter *filter, struct gt_groups *groups);
 
-/* The same with P90 and P99. */
-int gt_stats_by_percentiles(const struct gt_job *job, const struct gt_filter *filter,
-			    enum gt_key key, struct gt_table *ret_table);
+/* GPU operations summed under a key. @is_any_frame: gt_stats_any_frame. */
+struct gt_report gt_stats_by(enum gt_key key, bool is_any_frame);
+
+/* Does the launching frame of a stack stand for itself, whosever it is? */
+bool gt_stats_any_frame(const struct gt_job *job);
 
 /* What one device of one process did. */
 struct gt_device_use {
@@ -103,9 +121,16 @@ bool gt_stats_filters(const struct gt_reading *reading, char ret_filters[GT_META
 /* Whether they left GPU work out, so that busy time is not that of the device. */
 bool gt_stats_lacks_work(const struct gt_reading *reading);
 
-/* What tracing cost all processes together, by its own count ("1.20 % of the process's time ...").
- * False: no trace tells. */
-bool gt_stats_cost(const struct gt_job *job, char *ret_text, size_t size);
+/* What tracing cost, by its own count: sums that can be added to those of other processes. */
+struct gt_stats_cost {
+	uint64_t processes, added, own, elapsed, process, threads;
+};
+
+/* Of all processes of the job together. */
+struct gt_stats_cost gt_stats_cost(const struct gt_job *job);
+
+/* "1.20 % of the process's time ..."; false: no trace tells. */
+bool gt_stats_cost_text(const struct gt_stats_cost *cost, char *ret_text, size_t size);
 
 /* Do sums of these traces hold all that happened? false: a file is cut, or its process did not
  * close it and no ledger tells what is missing; calls, records or ranges were lost; times cannot be

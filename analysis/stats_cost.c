@@ -29,23 +29,35 @@ static double percent(uint32_t hundredths)
 	return (double)hundredths / 100;
 }
 
-bool gt_stats_cost(const struct gt_job *job, char *ret_text, size_t size)
+struct gt_stats_cost gt_stats_cost(const struct gt_job *job)
 {
-	struct gt_cost_sums sums = {
+	return (struct gt_stats_cost){
+		.processes = job->count,
 		.added = sum_of(job, GT_LEDGER_COST_ADDED),
 		.own = sum_of(job, GT_LEDGER_COST_OWN),
-		.process = sum_of(job, GT_LEDGER_COST_PROCESS),
 		.elapsed = sum_of(job, GT_LEDGER_COST_ELAPSED),
+		.process = sum_of(job, GT_LEDGER_COST_PROCESS),
 		.threads = sum_of(job, GT_LEDGER_COST_THREADS),
+	};
+}
+
+bool gt_stats_cost_text(const struct gt_stats_cost *cost, char *ret_text, size_t size)
+{
+	const struct gt_cost_sums sums = {
+		.added = cost->added,
+		.own = cost->own,
+		.process = cost->process,
+		.elapsed = cost->elapsed,
+		.threads = cost->threads,
 	};
 	struct gt_cost_shares shares = gt_cost_shares_of(&sums);
 
-	if (!sums.elapsed)
+	if (!cost->elapsed)
 		return false;
 	snprintf(ret_text, size,
 		 "%.2f %% of the %s time (%.2f %% of the launching threads' time, %.2f %% of a "
 		 "core for writing)",
-		 percent(shares.overhead), job->count > 1 ? "processes'" : "process's",
+		 percent(shares.overhead), cost->processes > 1 ? "processes'" : "process's",
 		 percent(shares.threads), percent(shares.writing));
 	return true;
 }

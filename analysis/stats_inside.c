@@ -236,6 +236,7 @@ int gt_stats_inside(const struct gt_job *job, const struct gt_filter *filter, en
 		struct inside in = {
 			.model = &job->models[f], .key = key, .groups = groups, .number = &number};
 
+		groups->trace = gt_job_order(job, f);
 		rc = add_model(&in, filter);
 	}
 	return rc;

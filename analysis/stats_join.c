@@ -5,6 +5,7 @@
 #include "analysis/stats_join.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -265,20 +266,26 @@ static void add_projection(struct gt_table *table, const struct gt_groups *group
 		gt_table_number(table, (double)group->tag[tag] / (double)gpu.count);
 }
 
-int gt_stats_build_projection(const struct gt_report *report, const struct gt_job *job,
-			      const struct gt_filter *filter, struct gt_table *ret_table)
+int gt_stats_map_projection(const struct gt_report *report, const struct gt_job *job,
+			    const struct gt_filter *filter, struct gt_groups *groups)
 {
-	struct gt_groups groups;
-	int rc = gt_groups_init(&groups);
+	int rc = 0;
 
-	gt_table_init(ret_table, report->name, report->title, projection_columns, PROJECTION_WIDTH);
-	for (size_t f = 0; !rc && f < job->count; f++)
-		rc = project_model(&job->models[f], filter, &groups);
-	for (size_t i = 0; !rc && i < groups.list.count; i++)
-		add_projection(ret_table, &groups, &groups.list.at[i]);
-	gt_table_sort(ret_table, "total");
-	gt_groups_fini(&groups);
+	for (size_t f = 0; !rc && f < job->count; f++) {
+		groups->trace = gt_job_order(job, f);
+		rc = project_model(&job->models[f], filter, groups);
+	}
 	return rc;
+}
+
+int gt_stats_fill_projection(const struct gt_report *report, struct gt_groups *groups,
+			     struct gt_table *ret_table)
+{
+	gt_table_init(ret_table, report->name, report->title, projection_columns, PROJECTION_WIDTH);
+	for (size_t i = 0; i < groups->list.count; i++)
+		add_projection(ret_table, groups, &groups->list.at[i]);
+	gt_table_sort(ret_table, "total");
+	return 0;
 }
 
 #define EXEC_PART(id, letter, brief)                                                               \
@@ -304,10 +311,13 @@ static const struct gt_column execution_columns[] = {
 	{"device", "DevId", NULL, GT_COLUMN_COUNT},
 };
 
-/* Where the first kernel of a group stands: its names and numbers are the group's. */
+/* Of a group, whose label is the call and behind it the kernel: how long the call's name is, and
+ * its place. */
 enum {
-	TAG_MODEL,
-	TAG_OP,
+	TAG_LENGTH,
+	TAG_PID,
+	TAG_TID,
+	TAG_DEVICE,
 };
 
 enum {
@@ -316,25 +326,39 @@ enum {
 	PART_KERNEL,
 };
 
-static int add_execution(struct gt_groups *groups, const struct gt_model *model, size_t file,
-			 size_t index)
+/* Names may be longer than any buffer. */
+static bool describe(struct gt_groups *groups, struct gt_group *group, const struct gt_model *model,
+		     const struct gt_op *op, const struct gt_call *call)
 {
-	const struct gt_op *op = &model->ops.at[index];
+	const char *name = gt_model_name(model, call->name);
+	char *text;
+	int length = asprintf(&text, "%s%s", name, gt_model_name(model, op->name));
+
+	if (length < 0)
+		return false;
+	group->label = gt_names_put(&groups->names, text, (size_t)length);
+	free(text);
+	group->tag[TAG_LENGTH] = (int64_t)strlen(name);
+	group->tag[TAG_PID] = model->threads.at[call->thread].pid;
+	group->tag[TAG_TID] = model->threads.at[call->thread].tid;
+	group->tag[TAG_DEVICE] = op->device;
+	return true;
+}
+
+static int add_execution(struct gt_groups *groups, const struct gt_model *model,
+			 const struct gt_op *op)
+{
 	const struct gt_call *call = gt_model_call_of(model, op);
 	int64_t queue = op->start - (call->start + call->dur);
 	struct gt_group *group;
-	char key[80];
+	char key[100];
 
-	/* names by their numbers in the model: kernels' may be longer than any buffer */
-	snprintf(key, sizeof(key), "%zu %u %u %u %u", file, call->thread, op->device, call->name,
-		 op->name);
+	/* names by their numbers in the model, which only the order of the trace makes one */
+	snprintf(key, sizeof(key), "%" PRIu64 " %u %u %u %u", groups->trace, call->thread,
+		 op->device, call->name, op->name);
 	group = gt_groups_get(groups, key);
-	if (!group)
+	if (!group || (!group->value.count && !describe(groups, group, model, op, call)))
 		return -ENOMEM;
-	if (!group->value.count) {
-		group->tag[TAG_MODEL] = (int64_t)file;
-		group->tag[TAG_OP] = (int64_t)index;
-	}
 	if (!gt_dist_add(&group->value, op->start + op->dur - call->start) ||
 	    !gt_dist_add(&group->other[PART_API], call->dur) ||
 	    (queue > 0 && !gt_dist_add(&group->other[PART_QUEUE], queue)) ||
@@ -354,44 +378,51 @@ static void add_part(struct gt_table *table, struct gt_dist *dist)
 	gt_table_number(table, m.stddev);
 }
 
-static void fill_execution(struct gt_table *table, const struct gt_job *job, struct gt_group *group)
+static void put_execution(struct gt_table *table, const struct gt_groups *groups,
+			  struct gt_group *group)
 {
-	const struct gt_model *model = &job->models[group->tag[TAG_MODEL]];
-	const struct gt_op *op = &model->ops.at[group->tag[TAG_OP]];
-	const struct gt_call *call = gt_model_call_of(model, op);
+	const char *label = gt_names_get(&groups->names, group->label);
+	size_t length = strlen(label), of_call = (size_t)group->tag[TAG_LENGTH];
+	char *call = strndup(label, of_call < length ? of_call : length);
 
-	gt_table_number(table, (double)group->value.count);
-	gt_table_number(table, (double)group->other[PART_QUEUE].count);
+	gt_table_number(table, (double)gt_dist_count(&group->value));
+	gt_table_number(table, (double)gt_dist_count(&group->other[PART_QUEUE]));
 	add_part(table, &group->value);
 	for (int part = PART_API; part <= PART_KERNEL; part++)
 		add_part(table, &group->other[part]);
-	gt_table_text(table, gt_model_name(model, call->name));
-	gt_table_text(table, gt_model_name(model, op->name));
-	gt_table_number(table, (double)model->threads.at[call->thread].pid);
-	gt_table_number(table, (double)model->threads.at[call->thread].tid);
-	gt_table_number(table, op->device);
+	gt_table_text(table, call ? call : "");
+	gt_table_text(table, of_call < length ? label + of_call : "");
+	gt_table_number(table, (double)group->tag[TAG_PID]);
+	gt_table_number(table, (double)group->tag[TAG_TID]);
+	gt_table_number(table, (double)group->tag[TAG_DEVICE]);
+	free(call);
 }
 
-int gt_stats_build_execution(const struct gt_report *report, const struct gt_job *job,
-			     const struct gt_filter *filter, struct gt_table *ret_table)
+int gt_stats_map_execution(const struct gt_report *report, const struct gt_job *job,
+			   const struct gt_filter *filter, struct gt_groups *groups)
 {
-	struct gt_groups groups;
-	int rc = gt_groups_init(&groups);
+	int rc = 0;
 
-	gt_table_init(ret_table, report->name, report->title, execution_columns,
-		      sizeof(execution_columns) / sizeof(execution_columns[0]));
 	for (size_t f = 0; !rc && f < job->count; f++) {
 		const struct gt_model *model = &job->models[f];
 
+		groups->trace = gt_job_order(job, f);
 		for (size_t i = 0; !rc && i < model->ops.count; i++)
 			if (model->ops.at[i].kind == GT_OP_KERNEL &&
 			    model->ops.at[i].call != GT_NONE &&
 			    gt_filter_op(filter, model, &model->ops.at[i]))
-				rc = add_execution(&groups, model, f, i);
+				rc = add_execution(groups, model, &model->ops.at[i]);
 	}
-	for (size_t i = 0; !rc && i < groups.list.count; i++)
-		fill_execution(ret_table, job, &groups.list.at[i]);
-	gt_table_sort(ret_table, "count");
-	gt_groups_fini(&groups);
 	return rc;
+}
+
+int gt_stats_fill_execution(const struct gt_report *report, struct gt_groups *groups,
+			    struct gt_table *ret_table)
+{
+	gt_table_init(ret_table, report->name, report->title, execution_columns,
+		      sizeof(execution_columns) / sizeof(execution_columns[0]));
+	for (size_t i = 0; i < groups->list.count; i++)
+		put_execution(ret_table, groups, &groups->list.at[i]);
+	gt_table_sort(ret_table, "count");
+	return 0;
 }

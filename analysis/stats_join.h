@@ -16,10 +16,14 @@ const char *gt_stats_range_style(const char *key);
 const char *gt_stats_range_name(const char *key);
 
 /* nvtx_gpu_proj_sum: NVTX ranges by the GPU work launched inside. 0 or a negative errno. */
-int gt_stats_build_projection(const struct gt_report *report, const struct gt_job *job,
-			      const struct gt_filter *filter, struct gt_table *ret_table);
+int gt_stats_map_projection(const struct gt_report *report, const struct gt_job *job,
+			    const struct gt_filter *filter, struct gt_groups *groups);
+int gt_stats_fill_projection(const struct gt_report *report, struct gt_groups *groups,
+			     struct gt_table *ret_table);
 /* cuda_kern_exec_sum: calls with the kernels they launched. 0 or a negative errno. */
-int gt_stats_build_execution(const struct gt_report *report, const struct gt_job *job,
-			     const struct gt_filter *filter, struct gt_table *ret_table);
+int gt_stats_map_execution(const struct gt_report *report, const struct gt_job *job,
+			   const struct gt_filter *filter, struct gt_groups *groups);
+int gt_stats_fill_execution(const struct gt_report *report, struct gt_groups *groups,
+			    struct gt_table *ret_table);
 
 #endif

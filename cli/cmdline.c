@@ -336,7 +336,13 @@ void gt_cmdline_report_losses(const char *text, const struct gt_print *how)
 	report("Not in the trace, or not whole", text, how);
 }
 
-static void report_each(const char *title, size_t (*print)(const struct gt_job *job, FILE *out),
+void gt_cmdline_report_events(const char *text, const struct gt_print *how)
+{
+	report("Noted meanwhile", text, how);
+}
+
+static void report_each(void (*tell)(const char *text, const struct gt_print *how),
+			size_t (*print)(const struct gt_job *job, FILE *out),
 			const struct gt_job *const *jobs, size_t count, const struct gt_print *how)
 {
 	char *text = NULL;
@@ -348,14 +354,14 @@ static void report_each(const char *title, size_t (*print)(const struct gt_job *
 	for (size_t i = 0; i < count; i++)
 		print(jobs[i], memory);
 	fclose(memory);
-	report(title, text, how);
+	tell(text, how);
 	free(text);
 }
 
 void gt_cmdline_losses(const struct gt_job *const *jobs, size_t count, const struct gt_print *how)
 {
-	report_each("Not in the trace, or not whole", gt_stats_losses, jobs, count, how);
-	report_each("Noted meanwhile", gt_stats_events, jobs, count, how);
+	report_each(gt_cmdline_report_losses, gt_stats_losses, jobs, count, how);
+	report_each(gt_cmdline_report_events, gt_stats_events, jobs, count, how);
 }
 
 int gt_cmdline_filter(const struct gt_cmdline *args, struct gt_filter *filter)
@@ -432,7 +438,8 @@ struct gt_print gt_cmdline_print(const struct gt_cmdline *args)
 	how.names = form_of_names(gt_cmdline_get(args, "names"));
 	if (how.format != GT_FORMAT_TABLE)
 		return how;
-	if (isatty(STDOUT_FILENO)) {
+	/* mpirun reads from a terminal of its own, which is not the user's */
+	if (isatty(STDOUT_FILENO) && !gt_cmdline_get(args, "mpi")) {
 		const char *no_color = getenv("NO_COLOR");
 
 		how.color = !(no_color && *no_color);

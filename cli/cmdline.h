@@ -105,6 +105,12 @@ int gt_cmdline_main(const struct gt_cmdline_spec *spec, int argc, char **argv);
 /* Reads all inputs of a command into @job. An exit status; the caller frees the job in any case. */
 int gt_cmdline_load(const struct gt_cmdline *args, struct gt_job *job);
 
+/* The same of the files in job->paths. */
+int gt_cmdline_load_found(const struct gt_cmdline *args, struct gt_job *job);
+
+/* Says that there is only work of another vendor, @count slices, if any. An exit status. */
+int gt_cmdline_check_work(const struct gt_cmdline *args, uint64_t count);
+
 /* The same with a job for each input; zeroed at first. */
 int gt_cmdline_load_each(const struct gt_cmdline *args, struct gt_job *jobs);
 
@@ -112,8 +118,9 @@ int gt_cmdline_load_each(const struct gt_cmdline *args, struct gt_job *jobs);
  * people on standard output, else, and without @how, on stderr, where it is in nobody's way. */
 void gt_cmdline_losses(const struct gt_job *const *jobs, size_t count, const struct gt_print *how);
 
-/* The same of a text that is gathered already. */
+/* The same of texts that are gathered already. */
 void gt_cmdline_report_losses(const char *text, const struct gt_print *how);
+void gt_cmdline_report_events(const char *text, const struct gt_print *how);
 
 /* Takes all --filter options. An exit status; the caller frees the filter in any case. */
 int gt_cmdline_filter(const struct gt_cmdline *args, struct gt_filter *filter);

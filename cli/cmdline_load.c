@@ -102,10 +102,8 @@ static int mark_user_code(const struct gt_cmdline *args, struct gt_job *job)
 }
 
 /* A file full of another vendor's work is no trace without work. */
-static int check_work(const struct gt_cmdline *args, const struct gt_job *job)
+int gt_cmdline_check_work(const struct gt_cmdline *args, uint64_t count)
 {
-	uint64_t count = gt_stats_unknown_work(job);
-
 	if (count)
 		gt_show_line(stderr,
 			     "gputrace %s: no GPU work of a known category, but %" PRIu64
@@ -114,28 +112,58 @@ static int check_work(const struct gt_cmdline *args, const struct gt_job *job)
 	return count ? GT_EXIT_FAILED : GT_EXIT_OK;
 }
 
+/* What the options say of traces that were read. */
+static int mark(const struct gt_cmdline *args, struct gt_job *jobs, size_t count)
+{
+	int rc = gt_cmdline_symbolize(args, jobs, count);
+
+	for (size_t i = 0; !rc && i < count; i++) {
+		rc = mark_communication(args, &jobs[i]);
+		if (!rc)
+			rc = mark_user_code(args, &jobs[i]);
+	}
+	return rc;
+}
+
+static int check_options(const struct gt_cmdline *args)
+{
+	if (gt_cmdline_get(args, "user-code") && !wants_user_frames(args))
+		return gt_cmdline_wrong(args, "--user-code: only with --frame=user");
+	return 0;
+}
+
 /* @per_job inputs each. */
 static int load(const struct gt_cmdline *args, struct gt_job *jobs, size_t count, size_t per_job)
 {
 	size_t failures = 0;
-	int rc = 0;
+	int rc = check_options(args);
 
-	if (gt_cmdline_get(args, "user-code") && !wants_user_frames(args))
-		return gt_cmdline_wrong(args, "--user-code: only with --frame=user");
+	if (rc)
+		return rc;
 	gt_progress_start("reading");
 	for (size_t i = 0; !rc && !failures && i < count; i++)
 		rc = gt_job_load(&jobs[i], args->inputs + i * per_job, per_job, gt_cmdline_complain,
 				 &failures);
 	gt_progress_stop();
 	if (!rc)
-		rc = gt_cmdline_symbolize(args, jobs, count);
-	for (size_t i = 0; !rc && i < count; i++) {
-		rc = mark_communication(args, &jobs[i]);
-		if (!rc)
-			rc = mark_user_code(args, &jobs[i]);
-		if (!rc)
-			rc = check_work(args, &jobs[i]);
-	}
+		rc = mark(args, jobs, count);
+	for (size_t i = 0; !rc && i < count; i++)
+		rc = gt_cmdline_check_work(args, gt_stats_unknown_work(&jobs[i]));
+	return rc || failures ? GT_EXIT_FAILED : GT_EXIT_OK;
+}
+
+int gt_cmdline_load_found(const struct gt_cmdline *args, struct gt_job *job)
+{
+	size_t failures = 0;
+	int rc = check_options(args);
+
+	if (rc)
+		return rc;
+	gt_progress_start("reading");
+	rc = gt_job_load_found(job, gt_cmdline_complain, &failures);
+	gt_progress_stop();
+	if (!rc)
+		rc = mark(args, job, 1);
 	return rc || failures ? GT_EXIT_FAILED : GT_EXIT_OK;
 }
 

@@ -114,21 +114,21 @@ static int by_name(const void *a, const void *b)
 }
 
 /* Files of one process become one model. The order is that of the inputs unless there are such. */
-static void find_processes(struct job_pool *pool)
+size_t gt_job_find_processes(struct gt_job *job, size_t *ret_first)
 {
-	char *const *paths = pool->job->paths.at;
-	size_t count = pool->job->paths.count;
-
+	char *const *paths = job->paths.at;
+	size_t count = job->paths.count, processes = 0;
 	bool has_parts = false;
 
 	for (size_t i = 0; i < count; i++)
 		has_parts |= gt_segment_number(paths[i]) > 1;
 	if (has_parts)
-		qsort(pool->job->paths.at, count, sizeof(char *), by_name);
+		qsort(job->paths.at, count, sizeof(char *), by_name);
 	for (size_t i = 0; i < count; i++)
 		if (i == 0 || !gt_segments_are_of_one(paths[i - 1], paths[i]))
-			pool->first[pool->count++] = i;
-	pool->first[pool->count] = count;
+			ret_first[processes++] = i;
+	ret_first[processes] = count;
+	return processes;
 }
 
 /* Whether they can be of one job. */
@@ -141,30 +141,35 @@ static void judge(const struct gt_job *job, void (*complain)(const char *line))
 	gt_job_origins_judge(&origins, complain);
 }
 
-int gt_job_load(struct gt_job *job, char *const *inputs, size_t count,
-		void (*complain)(const char *line), size_t *ret_failures)
+int gt_job_load_found(struct gt_job *job, void (*complain)(const char *line), size_t *ret_failures)
 {
 	struct job_pool pool = {.job = job};
-	int rc = gt_job_find_readable(job, inputs, count, complain);
+	int rc = -ENOMEM;
 
-	if (rc < 0)
-		return rc;
 	pool.loaded = calloc(job->paths.count + 1, sizeof(*pool.loaded));
 	pool.results = calloc(job->paths.count + 1, sizeof(*pool.results));
 	pool.first = calloc(job->paths.count + 1, sizeof(*pool.first));
 	if (pool.loaded && pool.results && pool.first) {
-		find_processes(&pool);
+		pool.count = gt_job_find_processes(job, pool.first);
 		run_pool(&pool);
 		*ret_failures = keep_good(job, &pool, complain);
 		rc = job->count ? gt_job_compare(job) : -EBADMSG;
 		gt_job_name_twins(job);
-		judge(job, complain);
-	} else {
-		rc = -ENOMEM;
 	}
 	free(pool.first);
 	free(pool.results);
 	free(pool.loaded);
+	return rc;
+}
+
+int gt_job_load(struct gt_job *job, char *const *inputs, size_t count,
+		void (*complain)(const char *line), size_t *ret_failures)
+{
+	int rc = gt_job_find_readable(job, inputs, count, complain);
+
+	if (rc >= 0)
+		rc = gt_job_load_found(job, complain, ret_failures);
+	judge(job, complain);
 	return rc;
 }
 

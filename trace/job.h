@@ -43,4 +43,18 @@ int gt_job_load(struct gt_job *job, char *const *inputs, size_t count,
 		void (*complain)(const char *line), size_t *ret_failures);
 void gt_job_fini(struct gt_job *job);
 
+/* Where in job->paths, which may change their order, the files of each process begin: at most as
+ * many as there are paths, and behind them their count. Returns how many processes there are. */
+size_t gt_job_find_processes(struct gt_job *job, size_t *ret_first);
+
+/* The second half of gt_job_load: reads job->paths. Does not say whether they are of one job. */
+int gt_job_load_found(struct gt_job *job, void (*complain)(const char *line), size_t *ret_failures);
+
+/* Where a trace stands among all of its job, by rank, even if this process has read only some of
+ * the ranks; those of one rank are read by one process. */
+static inline uint64_t gt_job_order(const struct gt_job *job, size_t f)
+{
+	return (uint64_t)((int64_t)job->models[f].rank - INT32_MIN) << 32 | (uint32_t)f;
+}
+
 #endif

@@ -153,9 +153,10 @@ static void print_card(const char *what, const char *value, FILE *out)
 
 static void print_cost(const struct gt_page *page)
 {
+	const struct gt_stats_cost cost = gt_stats_cost(page->job);
 	char text[256];
 
-	if (!gt_stats_cost(page->job, text, sizeof(text)))
+	if (!gt_stats_cost_text(&cost, text, sizeof(text)))
 		return;
 	fputs("<p>tracer cost: ", page->out);
 	gt_show_xml(text, page->out);

@@ -182,7 +182,8 @@ int gt_page_sums(const struct gt_page *page)
 int gt_page_lines(const struct gt_page *page)
 {
 	struct gt_table table = {0};
-	int rc = gt_stats_by(page->job, page->filter, GT_KEY_LINE, &table);
+	struct gt_report report = gt_stats_by(GT_KEY_LINE, gt_stats_any_frame(page->job));
+	int rc = report.build(&report, page->job, page->filter, &table);
 
 	return print_built(rc, &table, page->out);
 }

@@ -107,25 +107,37 @@ static void put_row(struct gt_table *table, const struct gt_groups *groups, stru
 	gt_table_text(table, collective);
 }
 
-GT_USAGE_BUILD(collectives)
+static int add_model(const struct gt_model *model, const struct gt_filter *filter,
+		     struct gt_groups *groups)
 {
-	struct gt_groups groups;
-	int rc = gt_groups_init(&groups);
+	int rc = 0;
+
+	for (size_t d = 0; !rc && d < model->devices.count; d++)
+		rc = add_device(model, &model->devices.at[d], filter, groups);
+	return rc;
+}
+
+GT_USAGE_MAP(collectives)
+{
+	int rc = 0;
+
+	for (size_t f = 0; !rc && f < job->count; f++) {
+		groups->trace = gt_job_order(job, f);
+		rc = add_model(&job->models[f], filter, groups);
+	}
+	return rc;
+}
+
+GT_USAGE_FILL(collectives)
+{
 	double all = 0;
 
 	gt_table_init(ret_table, report->name, report->title, columns,
 		      sizeof(columns) / sizeof(columns[0]));
-	for (size_t f = 0; f < job->count; f++) {
-		const struct gt_model *model = &job->models[f];
-
-		for (size_t d = 0; !rc && d < model->devices.count; d++)
-			rc = add_device(model, &model->devices.at[d], filter, &groups);
-	}
-	for (size_t i = 0; i < groups.list.count; i++)
-		all += (double)gt_dist_moments(&groups.list.at[i].value).total;
-	for (size_t i = 0; !rc && i < groups.list.count; i++)
-		put_row(ret_table, &groups, &groups.list.at[i], all);
+	for (size_t i = 0; i < groups->list.count; i++)
+		all += (double)gt_dist_total(&groups->list.at[i].value);
+	for (size_t i = 0; i < groups->list.count; i++)
+		put_row(ret_table, groups, &groups->list.at[i], all);
 	gt_table_sort(ret_table, "total");
-	gt_groups_fini(&groups);
-	return rc;
+	return 0;
 }

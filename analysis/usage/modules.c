@@ -171,7 +171,7 @@ static int add_path(struct gt_groups *groups, const char *const *modules, size_t
 }
 
 static int collect_model(const struct gt_model *model, const struct gt_filter *filter,
-			 struct gt_groups *groups, int64_t *all)
+			 struct gt_groups *groups)
 {
 	static const char *const nowhere[] = {NOWHERE};
 	const char *modules[DEEPEST];
@@ -184,7 +184,6 @@ static int collect_model(const struct gt_model *model, const struct gt_filter *f
 
 		if (!gt_filter_op(filter, model, op))
 			continue;
-		*all += op->dur;
 		count = modules_of(model, &forward, op, modules);
 		rc = add_path(groups, count ? modules : nowhere, count ? count : 1, op->dur);
 	}
@@ -192,30 +191,38 @@ static int collect_model(const struct gt_model *model, const struct gt_filter *f
 	return rc;
 }
 
-GT_USAGE_BUILD(modules)
+GT_USAGE_MAP(modules)
 {
-	struct gt_groups groups;
-	int rc = gt_groups_init(&groups);
-	int64_t all = 0;
+	int rc = 0;
+
+	for (size_t f = 0; !rc && f < job->count; f++) {
+		groups->trace = gt_job_order(job, f);
+		rc = collect_model(&job->models[f], filter, groups);
+	}
+	return rc;
+}
+
+GT_USAGE_FILL(modules)
+{
+	double all = 0;
 
 	gt_table_init(ret_table, report->name, report->title, columns,
 		      sizeof(columns) / sizeof(columns[0]));
-	for (size_t f = 0; !rc && f < job->count; f++)
-		rc = collect_model(&job->models[f], filter, &groups, &all);
-	for (size_t i = 0; !rc && i < groups.list.count; i++) {
-		struct gt_group *group = &groups.list.at[i];
-		struct gt_moments m = gt_dist_moments(&group->value);
-		double part = all > 0 ? 100 / (double)all : 0;
+	for (size_t i = 0; i < groups->list.count; i++)
+		all += (double)gt_dist_total(&groups->list.at[i].value);
+	for (size_t i = 0; i < groups->list.count; i++) {
+		struct gt_group *group = &groups->list.at[i];
+		double total = (double)gt_dist_total(&group->value);
+		double part = all > 0 ? 100 / all : 0;
 
-		gt_table_number(ret_table, (double)m.total * part);
-		gt_table_number(ret_table, (double)m.total);
+		gt_table_number(ret_table, total * part);
+		gt_table_number(ret_table, total);
 		gt_table_number(ret_table, (double)group->tag[TAG_INSIDE]);
 		gt_table_number(ret_table, (double)group->tag[TAG_INSIDE] * part);
-		gt_table_number(ret_table, (double)m.count);
+		gt_table_number(ret_table, (double)gt_dist_count(&group->value));
 		gt_table_number(ret_table, (double)group->tag[TAG_LEVEL]);
-		gt_table_text(ret_table, gt_group_name(&groups, group));
+		gt_table_text(ret_table, gt_group_name(groups, group));
 	}
 	gt_table_sort(ret_table, "inside");
-	gt_groups_fini(&groups);
-	return rc;
+	return 0;
 }

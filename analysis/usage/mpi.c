@@ -57,13 +57,15 @@ static int each(const struct gt_job *job, const struct gt_filter *filter,
 {
 	int rc = 0;
 
-	for (size_t f = 0; f < job->count; f++)
+	for (size_t f = 0; f < job->count; f++) {
+		groups->trace = gt_job_order(job, f);
 		for (size_t i = 0; !rc && i < job->models[f].mpi_calls.count; i++) {
 			const struct gt_model_mpi_call *call = &job->models[f].mpi_calls.at[i];
 
 			if (gt_filter_mpi_call(filter, &job->models[f], call))
 				rc = add(&job->models[f], call, groups);
 		}
+	}
 	return rc;
 }
 
@@ -93,19 +95,17 @@ static void put_calls(const struct gt_groups *groups, struct gt_table *table)
 	gt_table_sort(table, "total");
 }
 
-GT_USAGE_BUILD(mpi_calls)
+GT_USAGE_MAP(mpi_calls)
 {
-	struct gt_groups groups;
-	int rc = gt_groups_init(&groups);
+	return each(job, filter, add_call, groups);
+}
 
-	if (!rc)
-		rc = each(job, filter, add_call, &groups);
+GT_USAGE_FILL(mpi_calls)
+{
 	gt_table_init(ret_table, report->name, report->title, call_columns,
 		      sizeof(call_columns) / sizeof(call_columns[0]));
-	if (!rc)
-		put_calls(&groups, ret_table);
-	gt_groups_fini(&groups);
-	return rc;
+	put_calls(groups, ret_table);
+	return 0;
 }
 
 /* ---- who sends to whom ---- */

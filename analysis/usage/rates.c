@@ -61,25 +61,36 @@ static void put_row(struct gt_table *table, const struct gt_groups *groups, stru
 	gt_table_text(table, gt_group_name(groups, group));
 }
 
-GT_USAGE_BUILD(rates)
+static int add_model(const struct gt_model *model, const struct gt_filter *filter,
+		     struct gt_groups *groups)
 {
-	struct gt_groups groups;
-	int rc = gt_groups_init(&groups);
+	int rc = 0;
 
+	for (size_t i = 0; !rc && i < model->ops.count; i++)
+		if (model->ops.at[i].kind != GT_OP_GRAPH &&
+		    gt_filter_op(filter, model, &model->ops.at[i]))
+			rc = add_op(model, &model->ops.at[i], groups);
+	return rc;
+}
+
+GT_USAGE_MAP(rates)
+{
+	int rc = 0;
+
+	for (size_t f = 0; !rc && f < job->count; f++) {
+		groups->trace = gt_job_order(job, f);
+		rc = add_model(&job->models[f], filter, groups);
+	}
+	return rc;
+}
+
+GT_USAGE_FILL(rates)
+{
 	gt_table_init(ret_table, report->name, report->title, columns,
 		      sizeof(columns) / sizeof(columns[0]));
-	for (size_t f = 0; f < job->count; f++) {
-		const struct gt_model *model = &job->models[f];
-
-		for (size_t i = 0; !rc && i < model->ops.count; i++)
-			if (model->ops.at[i].kind != GT_OP_GRAPH &&
-			    gt_filter_op(filter, model, &model->ops.at[i]))
-				rc = add_op(model, &model->ops.at[i], &groups);
-	}
-	for (size_t i = 0; !rc && i < groups.list.count; i++)
-		if (groups.list.at[i].value.count)
-			put_row(ret_table, &groups, &groups.list.at[i]);
+	for (size_t i = 0; i < groups->list.count; i++)
+		if (gt_dist_count(&groups->list.at[i].value))
+			put_row(ret_table, groups, &groups->list.at[i]);
 	gt_table_sort(ret_table, "total");
-	gt_groups_fini(&groups);
-	return rc;
+	return 0;
 }

@@ -12,9 +12,8 @@
 extern const struct gt_report gt_usage_reports[];
 
 /* How GPU operations of one key are spread over powers of two of their durations: a row a key and
- * power that has any. 0 or -ENOMEM. */
-int gt_usage_histogram(const struct gt_job *job, const struct gt_filter *filter, enum gt_key key,
-		       struct gt_table *ret_table);
+ * power that has any. */
+struct gt_report gt_usage_histogram(enum gt_key key);
 
 /* The energy that GPU operations of one key have used, by what run --nvml recorded, with its error,
  * and a row for the time in which none ran. Empty: no trace has such readings. 0 or -ENOMEM. */

@@ -10,6 +10,8 @@
 #include "analysis/stats_inside.h"
 #include "analysis/usage/usage.h"
 #include "cli/cmdline.h"
+#include "cli/reduce/shares.h"
+#include "cli/reduce/stats_parts.h"
 #include "readers/show.h"
 #include "readers/wrap.h"
 
@@ -51,6 +53,7 @@ static const struct gt_cmdline_option options[] = {
 	GT_CMDLINE_FORMAT_OPTION,
 	GT_CMDLINE_NAMES_OPTIONS,
 	GT_CMDLINE_TABLES_OPTION,
+	GT_SHARES_OPTION,
 	{"summary", NULL, NULL, "print the short summary that `gputrace run` prints after a run"},
 	{NULL, NULL, NULL, NULL},
 };
@@ -74,45 +77,48 @@ static const struct gt_report *find_report(const char *name, size_t len)
 	return NULL;
 }
 
-static int build_report(const struct gt_cmdline *args, const struct gt_report *report,
-			const struct gt_job *job, const struct gt_filter *filter,
-			struct output *out)
+/* A table of the command line; no more than MAX_TABLES by name. */
+static int want(const struct gt_cmdline *args, const struct gt_report *report,
+		struct gt_stats_parts *parts)
 {
 	struct gt_report copy = *report;
+	char line[96];
 
-	/* a short table is known by its place */
-	if (!gt_cmdline_get(args, "percentiles"))
-		return report->build(report, job, filter, &out->tables[out->count++]);
-	copy.percentiles = true;
-	return copy.build(&copy, job, filter, &out->tables[out->count++]);
+	if (gt_shares_are_many(args) && !report->map) {
+		snprintf(line, sizeof(line), "--report=%s: not with --mpi", report->name);
+		return gt_shares_refuse(args, line);
+	}
+	copy.percentiles = gt_cmdline_get(args, "percentiles");
+	return gt_stats_parts_want(parts, &copy) ? GT_EXIT_FAILED : 0;
 }
 
-static int build_all(const struct gt_cmdline *args, const struct gt_job *job,
-		     const struct gt_filter *filter, struct output *out)
+static int want_all(const struct gt_cmdline *args, struct gt_stats_parts *parts)
 {
+	int rc = 0;
+
 	for (size_t i = 0; i < LISTS; i++)
-		for (const struct gt_report *report = report_lists[i]; report->name; report++)
-			if (build_report(args, report, job, filter, out))
-				return GT_EXIT_FAILED;
-	return 0;
+		for (const struct gt_report *report = report_lists[i]; !rc && report->name;
+		     report++)
+			rc = want(args, report, parts);
+	return rc;
 }
 
-static int build_reports(const struct gt_cmdline *args, const struct gt_job *job,
-			 const struct gt_filter *filter, const char *list, struct output *out)
+static int want_reports(const struct gt_cmdline *args, const char *list,
+			struct gt_stats_parts *parts)
 {
-	if (!strcmp(list, "all"))
-		return build_all(args, job, filter, out);
-	while (*list) {
-		size_t n = strcspn(list, ",");
-		const struct gt_report *report = find_report(list, n);
+	int rc = 0;
 
-		if (out->count == MAX_TABLES)
+	if (!strcmp(list, "all"))
+		return want_all(args, parts);
+	while (!rc && *list) {
+		size_t n = strcspn(list, ",");
+
+		if (parts->count == MAX_TABLES)
 			return gt_cmdline_wrong(args, "--report: more than %d names", MAX_TABLES);
-		if (build_report(args, report, job, filter, out))
-			return GT_EXIT_FAILED;
+		rc = want(args, find_report(list, n), parts);
 		list += n + (list[n] == ',');
 	}
-	return 0;
+	return rc;
 }
 
 /* The reports that there are, each behind a comma. */
@@ -163,21 +169,60 @@ static enum gt_key key_of(const char *by)
 	return key;
 }
 
-static int build_tables(const struct gt_cmdline *args, const struct gt_job *job,
-			const struct gt_filter *filter, struct output *out)
+/* What the command line asks for; --energy and --flops are made of the traces at once. */
+static int want_tables(const struct gt_cmdline *args, struct gt_stats_parts *parts)
 {
 	const char *reports = gt_cmdline_get(args, "report"), *by = gt_cmdline_get(args, "by");
+	struct gt_report report;
 	int rc = 0;
 
 	if (reports)
-		rc = build_reports(args, job, filter, reports, out);
-	if (!rc && by)
-		rc = (gt_cmdline_get(args, "percentiles") ? gt_stats_by_percentiles : gt_stats_by)(
-			job, filter, key_of(by), &out->tables[out->count++]);
-	for (size_t i = 0; !rc && !reports && !by && i < gt_stats_short_count(job); i++)
-		rc = build_report(args, &gt_stats_short[i], job, filter, out);
-	if (!rc && gt_cmdline_get(args, "histogram"))
-		rc = gt_usage_histogram(job, filter, by ? key_of(by) : GT_KEY_KERNEL,
+		rc = want_reports(args, reports, parts);
+	if (!rc && by) {
+		report = gt_stats_by(key_of(by), false);
+		rc = want(args, &report, parts);
+	}
+	for (size_t i = 0; !rc && !reports && !by && i < GT_STATS_SHORT; i++)
+		rc = want(args, &gt_stats_short[i], parts);
+	if (!rc && gt_cmdline_get(args, "histogram")) {
+		report = gt_usage_histogram(by ? key_of(by) : GT_KEY_KERNEL);
+		rc = want(args, &report, parts);
+	}
+	if (!rc && gt_shares_are_many(args) && gt_cmdline_get(args, "energy"))
+		rc = gt_shares_refuse(args, "--energy: not with --mpi");
+	if (!rc && gt_shares_are_many(args) && gt_cmdline_get(args, "flops"))
+		rc = gt_shares_refuse(args, "--flops: not with --mpi");
+	return rc;
+}
+
+static int fill_table(struct gt_stats_parts *parts, const struct gt_stats_part *part,
+		      const struct gt_job *job, const struct gt_filter *filter,
+		      struct gt_table *ret_table)
+{
+	struct gt_report report = part->report;
+
+	report.is_any_frame = !gt_stats_parts_fact(parts, GT_STATS_MARKED);
+	return part->set ? report.fill(&report, &parts->sets[part->set].groups, ret_table)
+			 : report.build(&report, job, filter, ret_table);
+}
+
+/* The short table of whole graphs is there where a trace has any. */
+static bool is_shown(struct gt_stats_parts *parts, size_t part)
+{
+	return !parts->part[part].report.is_short || part + 1 < GT_STATS_SHORT ||
+	       gt_stats_parts_fact(parts, GT_STATS_GRAPHS);
+}
+
+static int build_tables(const struct gt_cmdline *args, struct gt_stats_parts *parts,
+			const struct gt_job *job, const struct gt_filter *filter,
+			struct output *out)
+{
+	const char *by = gt_cmdline_get(args, "by");
+	int rc = 0;
+
+	for (size_t i = 0; !rc && i < parts->count; i++)
+		if (is_shown(parts, i))
+			rc = fill_table(parts, &parts->part[i], job, filter,
 					&out->tables[out->count++]);
 	if (!rc && gt_cmdline_get(args, "energy"))
 		rc = gt_usage_energy(job, filter, by ? key_of(by) : GT_KEY_KERNEL,
@@ -227,89 +272,87 @@ static int sort_tables(const struct gt_cmdline *args, struct output *out)
 	return gt_cmdline_wrong(args, "--sort=%s: must be one of %s", column, all);
 }
 
-/* How much of all that was looked at, where that is more than from the first operation to the
- * last. */
-static void print_window(const struct gt_device_use *use, char *out, size_t size)
-{
-	int64_t length = use->until - use->from;
-	char time[32];
+/* Where lines go. */
+struct stats_lines {
+	FILE *out;
+	size_t columns, count;
+};
 
-	*out = 0;
-	if (length > use->last - use->first)
-		snprintf(out, size, ", %.1f %% of the window of %s",
-			 (double)use->busy * 100 / (double)length,
-			 gt_table_time((double)length, time, sizeof(time)));
+static void wrap(const char *line, void *data)
+{
+	struct stats_lines *lines = data;
+
+	gt_wrap_line(lines->out, lines->columns, 2, "%s", line);
+	lines->count++;
 }
 
-/* Busy time that lacks what a filter left out is not that of the device. */
-static const char *filtered(const struct gt_model *model)
+static void show(const char *line, void *data)
 {
-	return gt_stats_lacks_work(&model->reading) ? " (filtered)" : "";
+	gt_show_line(((struct stats_lines *)data)->out, "%s", line);
 }
 
-static void print_devices(const struct gt_job *job, const struct gt_filter *filter, size_t columns)
+static void print_devices(const struct gt_stats_parts *parts, size_t columns)
 {
-	struct gt_device_use *uses = NULL;
-	int count = gt_stats_devices(job, filter, &uses);
-	char span[32], busy[32], device[64], graphs[48], window[80];
+	struct stats_lines lines = {stdout, columns, 0};
 
-	for (int i = 0; i < count; i++) {
-		const struct gt_device_use *use = &uses[i];
-		int64_t length = use->last - use->first;
-
-		gt_key_of_device(use->model, use->device, device, sizeof(device));
-		*graphs = 0;
-		print_window(use, window, sizeof(window));
-		if (use->count[GT_OP_GRAPH])
-			snprintf(graphs, sizeof(graphs), ", %" PRIu64 " whole graph%s",
-				 use->count[GT_OP_GRAPH], gt_plural(use->count[GT_OP_GRAPH]));
-		gt_wrap_line(
-			stdout, columns, 2,
-			"%s: busy %s%s of %s (%.1f %%)%s, %" PRIu64 " kernel%s, %" PRIu64
-			" %s, %" PRIu64 " set%s%s%s%s",
-			device, gt_table_time((double)use->busy, busy, sizeof(busy)),
-			filtered(use->model), gt_table_time((double)length, span, sizeof(span)),
-			length > 0 ? (double)use->busy * 100 / (double)length : 0.0, window,
-			use->count[GT_OP_KERNEL], gt_plural(use->count[GT_OP_KERNEL]),
-			use->count[GT_OP_COPY], use->count[GT_OP_COPY] == 1 ? "copy" : "copies",
-			use->count[GT_OP_SET], gt_plural(use->count[GT_OP_SET]), graphs,
-			*use->name ? ", " : "", use->name);
-	}
-	if (!count)
+	gt_stats_parts_lines(parts, GT_STATS_DEVICES, wrap, &lines);
+	if (!lines.count)
 		puts("no GPU work in this trace");
-	free(uses);
 }
 
-static void print_cost(const struct gt_job *job, size_t columns)
+static void print_cost(struct gt_stats_parts *parts, size_t columns)
 {
-	char cost[256];
+	const struct gt_stats_cost cost = {
+		.processes = (uint64_t)gt_stats_parts_fact(parts, GT_STATS_PROCESSES),
+		.added = (uint64_t)gt_stats_parts_fact(parts, GT_STATS_COST_ADDED),
+		.own = (uint64_t)gt_stats_parts_fact(parts, GT_STATS_COST_OWN),
+		.elapsed = (uint64_t)gt_stats_parts_fact(parts, GT_STATS_COST_ELAPSED),
+		.process = (uint64_t)gt_stats_parts_fact(parts, GT_STATS_COST_PROCESS),
+		.threads = (uint64_t)gt_stats_parts_fact(parts, GT_STATS_COST_THREADS),
+	};
+	char text[256];
 
-	if (gt_stats_cost(job, cost, sizeof(cost)))
-		gt_wrap_line(stdout, columns, 2, "tracer cost: %s", cost);
+	if (gt_stats_cost_text(&cost, text, sizeof(text)))
+		gt_wrap_line(stdout, columns, 2, "tracer cost: %s", text);
 }
 
-static void print_traces(const struct gt_job *job, size_t columns)
+static void print_traces(const struct gt_stats_parts *parts, size_t columns)
 {
-	char span[32];
+	struct stats_lines lines = {stdout, columns, 0};
 
-	for (size_t i = 0; i < job->count; i++) {
-		const struct gt_model *model = &job->models[i];
-
-		gt_wrap_line(
-			stdout, columns, 2, "%s: %" PRIu64 " event%s over %s",
-			strcmp(model->path, "-") ? model->path : "standard input",
-			model->reading.events, gt_plural(model->reading.events),
-			gt_table_time((double)(model->last - model->first), span, sizeof(span)));
-	}
+	gt_stats_parts_lines(parts, GT_STATS_TRACES, wrap, &lines);
 }
 
-static int print_all(const struct gt_cmdline *args, const struct gt_job *job,
-		     const struct gt_filter *filter, struct output *out)
+/* Lines of one kind as one text. */
+static void tell(const struct gt_stats_parts *parts, enum gt_stats_lines kind,
+		 void (*report)(const char *text, const struct gt_print *how),
+		 const struct gt_print *how)
+{
+	char *text = NULL;
+	size_t size;
+	struct stats_lines lines = {.out = open_memstream(&text, &size)};
+
+	if (!lines.out)
+		return;
+	gt_stats_parts_lines(parts, kind, show, &lines);
+	fclose(lines.out);
+	report(text, how);
+	free(text);
+}
+
+/* Neither reports nor --by: then the devices have lines. */
+static bool is_plain(const struct gt_cmdline *args)
+{
+	return !gt_cmdline_get(args, "report") && !gt_cmdline_get(args, "by");
+}
+
+static int print_all(const struct gt_cmdline *args, struct gt_stats_parts *parts,
+		     const struct gt_job *job, struct output *out)
 {
 	struct gt_print how = gt_cmdline_print(args);
 	struct gt_mangled_names mangled;
 	bool summary = gt_cmdline_get(args, "summary");
-	bool plain = !gt_cmdline_get(args, "report") && !gt_cmdline_get(args, "by");
+	bool plain = is_plain(args);
 	long top = gt_cmdline_number(args, "top", summary ? 5 : plain ? 10 : 30);
 	int rc;
 
@@ -320,15 +363,16 @@ static int print_all(const struct gt_cmdline *args, const struct gt_job *job,
 				gt_table_cut(&out->tables[i], (size_t)top);
 	if (how.format == GT_FORMAT_TABLE && plain) {
 		if (!summary)
-			print_traces(job, how.columns);
-		print_devices(job, filter, how.columns);
-		print_cost(job, how.columns);
+			print_traces(parts, how.columns);
+		print_devices(parts, how.columns);
+		print_cost(parts, how.columns);
 		putchar('\n');
 	}
 	gt_cmdline_mangled(args, job, 1, &mangled, &how);
 	rc = gt_cmdline_print_tables(args, out->tables, out->count, &how);
 	gt_mangled_names_fini(&mangled);
-	gt_cmdline_losses(&job, 1, &how);
+	tell(parts, GT_STATS_LOSSES, gt_cmdline_report_losses, &how);
+	tell(parts, GT_STATS_EVENTS, gt_cmdline_report_events, &how);
 	return rc;
 }
 
@@ -364,7 +408,7 @@ static const struct gt_table *table_called(const struct output *out, const char 
 }
 
 /* Tables of code are of one row where nothing has a call stack. */
-static void hint_stacks(const struct gt_cmdline *args, const struct gt_job *job)
+static void hint_stacks(const struct gt_cmdline *args, struct gt_stats_parts *parts)
 {
 	static const char *const code[] = {"line", "function", "module", "stack"};
 	const char *by = gt_cmdline_get(args, "by");
@@ -372,32 +416,28 @@ static void hint_stacks(const struct gt_cmdline *args, const struct gt_job *job)
 
 	for (size_t i = 0; by && i < sizeof(code) / sizeof(code[0]); i++)
 		wants |= !strcmp(by, code[i]);
-	if (wants && !gt_stats_has_code(job))
+	if (wants && !gt_stats_parts_fact(parts, GT_STATS_CODE))
 		gt_cmdline_complain("no call stacks in these traces (torch.profiler: "
 				    "with_stack=True); --by=op|nvtx|step may say more");
 }
 
 /* What the backward pass launched has no line where the trace does not tell its forward operator.
  */
-static void hint_backward(const struct gt_cmdline *args, const struct gt_job *job,
-			  const struct gt_filter *filter)
+static void hint_backward(struct gt_stats_parts *parts)
 {
-	const char *by = gt_cmdline_get(args, "by");
-	struct gt_stats_backward lost;
+	double lost = (double)gt_stats_parts_fact(parts, GT_STATS_LOST);
 	char line[256];
 
-	if (!by || !gt_stats_has_inside(key_of(by)))
-		return;
-	lost = gt_stats_backward(job, filter);
-	if (!lost.time)
+	if (!(lost > 0))
 		return;
 	snprintf(line, sizeof(line),
 		 "%.1f %% of the GPU time was launched by PyTorch's backward pass and has no line "
 		 "of "
 		 "the user's: %s",
-		 (double)lost.time * 100 / (double)lost.all,
-		 lost.is_tied ? "its forward operator is not in the trace"
-			      : "gputrace run --pytorch records its forward operator");
+		 lost * 100 / (double)gt_stats_parts_fact(parts, GT_STATS_LOST_OF),
+		 gt_stats_parts_fact(parts, GT_STATS_TIED)
+			 ? "its forward operator is not in the trace"
+			 : "gputrace run --pytorch records its forward operator");
 	gt_cmdline_complain(line);
 }
 
@@ -444,38 +484,74 @@ static void hint(const struct gt_cmdline *args, const struct output *out)
 			"information (-g), or are not here with the build id of the trace");
 }
 
+/* What all shares add up to. */
+static int answer(const struct gt_cmdline *args, struct gt_stats_parts *parts,
+		  const struct gt_job *job, const struct gt_filter *filter)
+{
+	struct output out = {.count = 0};
+	int rc = build_tables(args, parts, job, filter, &out);
+
+	if (!rc)
+		rc = sort_tables(args, &out);
+	if (!rc) {
+		rc = print_all(args, parts, job, &out);
+		hint(args, &out);
+		hint_flops(job, &out);
+		hint_stacks(args, parts);
+		hint_backward(parts);
+		if (!gt_stats_parts_fact(parts, GT_STATS_PASSES))
+			gt_cmdline_complain("--filter: nothing in the traces passes");
+	}
+	for (size_t i = 0; i < out.count; i++)
+		gt_table_fini(&out.tables[i]);
+	return rc;
+}
+
+/* Reads a share, and prints if this process has the answer of all. */
+static int ask(const struct gt_cmdline *args, struct gt_stats_parts *parts,
+	       const struct gt_filter *filter)
+{
+	const char *by = gt_cmdline_get(args, "by");
+	const struct gt_stats_asked asked = {
+		.devices = is_plain(args) && gt_cmdline_print(args).format == GT_FORMAT_TABLE,
+		.backward = by && gt_stats_has_inside(key_of(by)),
+	};
+	struct gt_job job = {0};
+	bool prints;
+	int rc = gt_shares_load(args, &job), answered;
+
+	if (job.count && gt_stats_parts_map(parts, &job, filter, asked))
+		rc = GT_EXIT_FAILED;
+	rc = gt_shares_reduce(args, &job, rc, parts->sets, parts->set_count, &prints);
+	if (prints) {
+		answered = answer(args, parts, &job, filter);
+		rc = answered ? answered : rc;
+	}
+	gt_job_fini(&job);
+	return rc;
+}
+
 static int run_stats(const struct gt_cmdline *args)
 {
 	const char *reports = gt_cmdline_get(args, "report");
 	struct gt_filter filter = {0};
-	struct output out = {.count = 0};
-	struct gt_job job = {0};
-	int rc = check_summary(args), built;
+	struct gt_stats_parts parts;
+	int rc = check_summary(args);
 
+	if (gt_stats_parts_init(&parts))
+		rc = GT_EXIT_FAILED;
 	if (!rc)
 		rc = gt_cmdline_filter(args, &filter);
 	if (!rc && reports)
 		rc = check_reports(args, reports);
-	if (!rc) {
-		rc = gt_cmdline_load(args, &job);
-		if (job.count) {
-			built = build_tables(args, &job, &filter, &out);
-			if (!built)
-				built = sort_tables(args, &out);
-			if (!built) {
-				built = print_all(args, &job, &filter, &out);
-				hint(args, &out);
-				hint_flops(&job, &out);
-				hint_stacks(args, &job);
-				hint_backward(args, &job, &filter);
-				gt_cmdline_report_filter(&job, 1, &filter);
-			}
-			rc = built ? built : rc;
-		}
-	}
-	for (size_t i = 0; i < out.count; i++)
-		gt_table_fini(&out.tables[i]);
-	gt_job_fini(&job);
+	if (!rc)
+		rc = gt_shares_start(args);
+	if (!rc)
+		rc = want_tables(args, &parts);
+	if (!rc)
+		rc = ask(args, &parts, &filter);
+	gt_shares_end();
+	gt_stats_parts_fini(&parts);
 	gt_filter_fini(&filter);
 	return rc;
 }

@@ -38,13 +38,14 @@ static void print(struct gt_table *table, FILE *null)
 static void use_reports(const struct gt_report *report, const struct gt_job *job,
 			const struct gt_filter *filter, FILE *null)
 {
+	const struct gt_report histogram = gt_usage_histogram(GT_KEY_KERNEL);
 	struct gt_table table;
 
 	for (; report->name; report++) {
 		report->build(report, job, filter, &table);
 		print(&table, null);
 	}
-	gt_usage_histogram(job, filter, GT_KEY_KERNEL, &table);
+	histogram.build(&histogram, job, filter, &table);
 	print(&table, null);
 }
 

@@ -86,8 +86,9 @@ MAY_INCLUDE = {
     "trace/file": GUEST_CORE | READERS,
     "trace": GUEST_CORE | READERS | {"trace/code_name", "trace/file"},
     "trace/load": GUEST_CORE | READERS | {"trace", "trace/code_name", "trace/file"},
+    "analysis/reduce": {"readers"},
     "analysis/table": GUEST_CORE | READERS | {"trace"},
-    "analysis": GUEST_CORE | READERS | {"trace", "analysis/table"},
+    "analysis": GUEST_CORE | READERS | {"trace", "analysis/reduce", "analysis/table"},
     "analysis/diff": GUEST_CORE | READERS | {"trace", "analysis", "analysis/table"},
     "analysis/ranks": GUEST_CORE | READERS | {"trace", "analysis", "analysis/table"},
     "analysis/findings": GUEST_CORE | READERS | {"trace", "analysis", "analysis/ranks", "analysis/table"},
@@ -104,10 +105,11 @@ MAY_INCLUDE = {
     "cli/attach": {"cli", "core/elf", "core/window"},
     "cli/bench": GUEST_CORE | READERS | {"analysis/table"},
     "cli": GUEST_CORE | READERS | {"trace", "analysis", "analysis/table", "recover", "transform"},
+    "cli/reduce": GUEST_CORE | READERS | {"trace", "trace/file", "analysis", "cli"},
     "cli/commands": GUEST_CORE | READERS | {"trace", "trace/file", "analysis", "analysis/diff", "analysis/findings",
                                             "analysis/memory", "analysis/ranks", "analysis/report", "analysis/table", "analysis/usage", "analysis/verify",
                                             "recover", "transform", "transform/job", "writers",
-                                            "cli", "cli/attach", "cli/bench", "cli/control", "cli/run"},
+                                            "cli", "cli/attach", "cli/bench", "cli/control", "cli/reduce", "cli/run"},
     "bench": GUEST_CORE | COLLECTORS,
 }
 # The composition of all parts of the pipeline, and who starts, turns and replays one: no part knows it.

@@ -1,0 +1,79 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * What `gputrace stats` prints, as groups of a share of the traces: made by the process that has
+ * read it, printed from what all shares add up to. main only.
+ */
+#ifndef GT_CLI_REDUCE_STATS_PARTS_H
+#define GT_CLI_REDUCE_STATS_PARTS_H
+
+#include "analysis/group_merge.h"
+#include "analysis/stats.h"
+
+#define GT_STATS_PARTS_MOST 40 /* tables */
+
+/* A number that is summed over all traces. */
+enum gt_stats_fact {
+	GT_STATS_GRAPHS, /* traces with whole graphs */
+	GT_STATS_CODE,   /* with call stacks */
+	GT_STATS_MARKED, /* shares in which it is known whose code a frame is */
+	GT_STATS_LOST,   /* ns: struct gt_stats_backward */
+	GT_STATS_LOST_OF,
+	GT_STATS_TIED,
+	GT_STATS_PASSES,    /* shares in which something passes the filter */
+	GT_STATS_PROCESSES, /* and what follows: struct gt_stats_cost */
+	GT_STATS_COST_ADDED,
+	GT_STATS_COST_OWN,
+	GT_STATS_COST_ELAPSED,
+	GT_STATS_COST_PROCESS,
+	GT_STATS_COST_THREADS,
+	GT_STATS_FACT_COUNT_
+};
+
+/* Lines about each trace. */
+enum gt_stats_lines {
+	GT_STATS_TRACES,
+	GT_STATS_DEVICES,
+	GT_STATS_LOSSES,
+	GT_STATS_EVENTS,
+};
+
+/* A table that was asked for. */
+struct gt_stats_part {
+	struct gt_report report;
+	size_t set; /* of its groups; 0: it has none, and is made of the traces */
+};
+
+/* An answer. */
+struct gt_stats_parts {
+	struct gt_group_set sets[GT_STATS_PARTS_MOST + 1]; /* the first one: lines and facts */
+	size_t set_count;
+	struct gt_stats_part part[GT_STATS_PARTS_MOST];
+	size_t count;
+};
+
+/* Starts an answer without tables. 0 or -ENOMEM; free with gt_stats_parts_fini in either case. */
+int gt_stats_parts_init(struct gt_stats_parts *parts);
+void gt_stats_parts_fini(struct gt_stats_parts *parts);
+
+/* Adds a table, of GT_STATS_PARTS_MOST at most. -ENOMEM. */
+int gt_stats_parts_want(struct gt_stats_parts *parts, const struct gt_report *report);
+
+/* What takes time and is not always printed. */
+struct gt_stats_asked {
+	bool devices;  /* their lines */
+	bool backward; /* gt_stats_backward */
+};
+
+/* Adds what the traces of @job say. 0 or -ENOMEM. */
+int gt_stats_parts_map(struct gt_stats_parts *parts, const struct gt_job *job,
+		       const struct gt_filter *filter, struct gt_stats_asked asked);
+
+/* Of all shares. */
+int64_t gt_stats_parts_fact(struct gt_stats_parts *parts, enum gt_stats_fact fact);
+
+/* Hands out the lines of one kind, as they are and without their end, in the order of the traces.
+ */
+void gt_stats_parts_lines(const struct gt_stats_parts *parts, enum gt_stats_lines kind,
+			  void (*take)(const char *line, void *data), void *data);
+
+#endif

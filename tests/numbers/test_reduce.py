@@ -1,0 +1,137 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""`gputrace stats --mpi` against one process: all numbers are the same but quantiles, which are within 1/256.
+
+test_reduce.py CLI [CLI_WITH_MPI]: the second one is left out where no MPI is installed.
+"""
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+
+import cases
+import generate
+import rank_traces
+
+QUANTILES = re.compile(r"(Med|P90|P99)\b")
+ERROR = 1 / 256
+EXACT = 1024  # values of which the quantiles are exact
+
+ALL = "cuda_gpu_kern_sum,cuda_api_sum,cuda_gpu_mem_time_sum,cuda_gpu_mem_size_sum,nvtx_sum,nvtx_gpu_proj_sum,"\
+    "cuda_kern_exec_sum,cuda_gpu_graph_sum,gpu_comm_sum,gpu_rate_sum,mpi_sum,nn_module_sum"
+KEYS = "line function step device nvtx".split()
+
+
+def mpi(processes, *words, expect=0):
+    """What `mpirun` prints: standard output, and what gputrace said."""
+    if len(sys.argv) < 3 or not shutil.which("mpirun"):
+        raise cases.Skip("no MPI is installed")
+    env = dict(os.environ, OMPI_ALLOW_RUN_AS_ROOT="1", OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1")
+    done = subprocess.run(["mpirun", "--oversubscribe", "-n", str(processes), sys.argv[2], *words], env=env,
+                          capture_output=True, text=True, timeout=120, check=False)
+    assert done.returncode == expect, (words, done.returncode, done.stdout[:500], done.stderr)
+    return done.stdout, [line for line in done.stderr.splitlines() if line.startswith("gputrace")]
+
+
+def written(ranks=6, steps=80):
+    """A folder of ranks, one of whose kernels runs more than EXACT times, with launches and copies."""
+    where = cases.folder()
+    for rank in rank_traces.job(ranks=ranks, steps=steps)[0]:
+        trace = rank.trace(ranks)
+        for event in [e for e in trace["traceEvents"] if e.get("cat") == "kernel"]:
+            number = event["args"]["correlation"]
+            trace["traceEvents"].append(generate.call("cudaLaunchKernel", event["ts"] - 9 - number % 7, 4.5, number))
+        trace["traceEvents"] += [generate.copy(50000 + 900 * i, 11.25 + i, 90000 + i, bytes=4096 * i + rank.number)
+                                 for i in range(20)]
+        cases.write(trace, f"rank{rank.number}.json", where)
+    return where
+
+
+def compare(one, many):
+    import json
+    one, many = json.loads(one), json.loads(many)
+    assert list(one) == list(many), (list(one), list(many))
+    for name, rows in one.items():
+        assert len(rows) == len(many[name]), name
+        for mine, other in zip(rows, many[name]):
+            assert list(mine) == list(other)
+            count = max((mine[key] for key in ("Instances", "Num Calls", "Count", "Range Instances") if key in mine), default=0)
+            for column, value in mine.items():
+                if QUANTILES.search(column) and count > EXACT:
+                    assert abs(value - other[column]) <= value * ERROR + 0.1, (name, column, mine, other)
+                else:
+                    assert value == other[column], (name, column, mine, other)
+
+
+def same(where, *words, processes=4):
+    """One process and several."""
+    alone, warned = cases.run("stats", *words, where)
+    together, said = mpi(processes, "stats", "--mpi", *words, where)
+    assert said == warned.splitlines(), (said, warned)
+    if "--format=json" in words:
+        compare(alone, together)
+    else:
+        assert alone == together, (alone, together)
+
+
+def test_what_people_read_is_the_same():
+    where = written()
+    same(where)
+    same(where, processes=1)
+    same(where, "--by=rank", "--sort=name")
+
+
+def test_the_reports_of_nsys():
+    same(written(), f"--report={ALL}", "--percentiles", "--format=json")
+
+
+def test_each_key():
+    where = written(steps=20)
+    for key in KEYS:
+        same(where, f"--by={key}", "--histogram", "--format=json", processes=2)
+
+
+def test_more_processes_than_ranks():
+    same(written(ranks=2, steps=5), processes=4)
+
+
+def test_a_real_job():
+    public = os.path.dirname(cases.public()[0])
+    same(os.path.join(os.path.dirname(public), "two_ranks"), processes=4)
+    same(os.path.join(os.path.dirname(public), "two_ranks"), f"--report={ALL}", "--format=json", processes=2)
+
+
+def test_a_bad_file():
+    where = written(ranks=4, steps=5)
+    with open(os.path.join(where, "rank9.json"), "w", encoding="utf-8") as file:
+        file.write('{"distributedInfo": {"rank": 9}, "traceEvents": 5}')
+    alone, said = cases.run("stats", where, expect=1)
+    together, lines = mpi(4, "stats", "--mpi", where, expect=1)
+    assert alone == together
+    assert lines == said.splitlines() and len(lines) == 1 and "rank9.json" in lines[0], (lines, said)
+
+
+def test_nothing_to_read():
+    where = cases.folder()
+    said = cases.run("stats", where, expect=1)[1]
+    assert mpi(3, "stats", "--mpi", where, expect=1) == ("", said.splitlines())
+
+
+def test_what_is_refused():
+    where = written(ranks=2, steps=2)
+    for word in ("--report=gpu_queue_sum", "--energy", "--flops", "--names=mangled", "--filter=time=0..5"):
+        out, lines = mpi(3, "stats", "--mpi", word, where, expect=2)
+        assert not out and len(lines) == 1 and "--mpi" in lines[0], (word, lines)
+
+
+def test_without_mpi():
+    if sys.argv[1:3] == sys.argv[1:2] * 2:
+        raise cases.Skip("this build has MPI")
+    out, said = cases.run("stats", "--mpi", cases.folder(), expect=2)
+    assert not out and said.count("\n") == 1 and "-Dmpi=true" in said, said
+
+
+if __name__ == "__main__":
+    cases.main([test for name, test in list(globals().items()) if name.startswith("test_")])

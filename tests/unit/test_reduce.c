@@ -1,0 +1,219 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Sums and groups that several processes make: the same in any order of merging, quantiles within
+ * the stated error, and no message of another process is trusted.
+ */
+#include <criterion/criterion.h>
+#include <errno.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "analysis/group_merge.h"
+
+#define SHARES 5
+
+static const enum gt_tag_join joins[GT_GROUP_TAGS] = {GT_TAG_SUM, GT_TAG_OR, GT_TAG_MAX,
+						      GT_TAG_FIRST, GT_TAG_DROP};
+
+static uint64_t state;
+
+static uint64_t chance(void)
+{
+	state = state * 6364136223846793005u + 1442695040888963407u;
+	return state >> 20;
+}
+
+Test(reduce, buckets)
+{
+	for (int64_t v = -300; v < 300; v++)
+		if (v < 256 && v > -257)
+			cr_assert_eq(gt_sketch_value(gt_sketch_bucket(v)), v);
+	for (int64_t v = 256; v > 0 && v < INT64_MAX / 3; v += v / 97 + 1) {
+		double off = fabs((double)gt_sketch_value(gt_sketch_bucket(v)) - (double)v);
+
+		cr_assert_leq(off, (double)v * GT_SKETCH_ERROR);
+		cr_assert_geq(gt_sketch_bucket(v), gt_sketch_bucket(v - 1));
+		cr_assert_eq(gt_sketch_bucket(~v), ~gt_sketch_bucket(v));
+	}
+	cr_assert_geq(gt_sketch_value(gt_sketch_bucket(INT64_MAX)), INT64_MAX - (INT64_MAX >> 8));
+}
+
+static void fill(struct gt_dist *dist, size_t count)
+{
+	for (size_t i = 0; i < count; i++)
+		cr_assert(gt_dist_add(dist, (int64_t)(chance() % 1000 * (chance() % 90000))));
+}
+
+static void near(double got, double want)
+{
+	cr_assert_leq(fabs(got - want), want * GT_SKETCH_ERROR, "%f, not %f", got, want);
+}
+
+Test(reduce, moments_of_buckets)
+{
+	struct gt_dist exact = {0}, sketch = {0};
+	struct gt_moments a, b;
+
+	fill(&exact, 20000);
+	for (size_t i = 0; i < exact.count; i++)
+		cr_assert(gt_dist_add(&sketch, exact.at[i]));
+	cr_assert(gt_dist_limit(&sketch, GT_DIST_MOST_SENT));
+	cr_assert_not_null(sketch.sketch);
+	cr_assert_eq(gt_dist_count(&sketch), 20000);
+	a = gt_dist_moments(&exact);
+	b = gt_dist_moments(&sketch);
+	cr_assert_eq(a.count, b.count);
+	cr_assert_eq(a.total, b.total);
+	cr_assert_eq(a.min, b.min);
+	cr_assert_eq(a.max, b.max);
+	cr_assert_eq(a.mean, b.mean);
+	cr_assert_eq(a.stddev, b.stddev);
+	near(b.median, a.median);
+	near(b.p90, a.p90);
+	near(b.p99, a.p99);
+	gt_dist_fini(&exact);
+	gt_dist_fini(&sketch);
+}
+
+/* Sums of squares that no double holds: the standard deviation of 2^50 and 2^50 + 2, many times. */
+Test(reduce, exact_deviation)
+{
+	struct gt_dist dist = {0};
+
+	for (int i = 0; i < 1000; i++)
+		cr_assert(gt_dist_add(&dist, ((int64_t)1 << 50) + 2 * (i & 1)));
+	cr_assert_float_eq(gt_dist_moments(&dist).stddev, sqrt(1000.0 / 999), 1e-12);
+	gt_dist_fini(&dist);
+}
+
+/* Some groups that all have, some that one has, small and large. */
+static void make_share(int share, struct gt_groups *groups)
+{
+	state = (uint64_t)share + 1;
+	cr_assert_eq(gt_groups_init(groups), 0);
+	for (int trace = 0; trace < 3; trace++) {
+		groups->trace = (uint64_t)(trace * SHARES + share);
+		for (int i = 0; i < 30; i++) {
+			char name[32];
+			struct gt_group *group;
+
+			snprintf(name, sizeof(name), "group %d", (int)(chance() % 40));
+			group = gt_groups_get(groups, name);
+			cr_assert_not_null(group);
+			group->tag[0] += 3;
+			group->tag[1] |= 1 << share;
+			group->tag[2] = share;
+			if (!group->value.count) {
+				group->tag[3] = (int64_t)groups->trace;
+				group->label = gt_names_put(&groups->names, "label", 5);
+			}
+			group->tag[4] = 99;
+			fill(&group->value, 1 + (size_t)(i % 7 ? i : 800));
+			fill(&group->other[1], 2);
+		}
+	}
+}
+
+/* All shares into one set of groups, in an order: first into those of share @order[0]. */
+static void merge_all(const int order[SHARES], bool pairs, struct gt_pack *ret_answer)
+{
+	struct gt_group_set sets[SHARES] = {0};
+
+	for (int i = 0; i < SHARES; i++) {
+		sets[i].name = "test";
+		memcpy(sets[i].joins, joins, sizeof(joins));
+		make_share(order[i], &sets[i].groups);
+	}
+	for (int i = SHARES; --i;) {
+		struct gt_group_set *into = pairs ? &sets[(i - 1) / 2] : &sets[0];
+		struct gt_pack out = {0};
+
+		gt_group_sets_write(&sets[i], 1, &out);
+		cr_assert_eq(gt_group_sets_merge(into, 1, out.bytes.at, out.bytes.count), 0);
+		gt_pack_fini(&out);
+	}
+	cr_assert(gt_groups_settle(&sets[0].groups));
+	gt_group_sets_write(sets, 1, ret_answer);
+	for (int i = 0; i < SHARES; i++)
+		gt_groups_fini(&sets[i].groups);
+}
+
+Test(reduce, any_order)
+{
+	static const int orders[][SHARES] = {{0, 1, 2, 3, 4}, {4, 2, 0, 1, 3}, {3, 4, 1, 2, 0}};
+	struct gt_pack first = {0};
+
+	merge_all(orders[0], false, &first);
+	cr_assert_gt(first.bytes.count, 10000);
+	for (int i = 0; i < 6; i++) {
+		struct gt_pack other = {0};
+
+		merge_all(orders[i / 2], i % 2, &other);
+		cr_assert_eq(other.bytes.count, first.bytes.count);
+		cr_assert_arr_eq(other.bytes.at, first.bytes.at, first.bytes.count);
+		gt_pack_fini(&other);
+	}
+	gt_pack_fini(&first);
+}
+
+static int merge_bytes(const void *bytes, size_t size)
+{
+	struct gt_group_set set = {.name = "test"};
+	int rc;
+
+	memcpy(set.joins, joins, sizeof(joins));
+	cr_assert_eq(gt_groups_init(&set.groups), 0);
+	rc = gt_group_sets_merge(&set, 1, bytes, size);
+	if (!rc && gt_groups_settle(&set.groups))
+		for (size_t i = 0; i < set.groups.list.count; i++)
+			gt_dist_moments(&set.groups.list.at[i].value);
+	gt_groups_fini(&set.groups);
+	return rc;
+}
+
+static void write_share(struct gt_pack *out)
+{
+	struct gt_group_set set = {.name = "test"};
+
+	memcpy(set.joins, joins, sizeof(joins));
+	make_share(0, &set.groups);
+	gt_group_sets_write(&set, 1, out);
+	gt_groups_fini(&set.groups);
+}
+
+Test(reduce, cut)
+{
+	struct gt_pack out = {0};
+
+	write_share(&out);
+	cr_assert_eq(merge_bytes(out.bytes.at, out.bytes.count), 0);
+	for (size_t size = 0; size < out.bytes.count; size += size < 300 ? 1 : 97) {
+		void *copy = malloc(size + 1); /* so that a sanitizer knows its end */
+
+		memcpy(copy, out.bytes.at, size);
+		cr_assert_eq(merge_bytes(copy, size), -EBADMSG);
+		free(copy);
+	}
+	gt_pack_fini(&out);
+}
+
+Test(reduce, changed)
+{
+	struct gt_pack out = {0};
+
+	write_share(&out);
+	state = 5;
+	for (int i = 0; i < 2000; i++) {
+		size_t at = (size_t)(chance() % out.bytes.count);
+		uint8_t was = out.bytes.at[at];
+
+		out.bytes.at[at] = (uint8_t)chance();
+		merge_bytes(out.bytes.at, out.bytes.count);
+		out.bytes.at[at] = was;
+	}
+	out.bytes.at[10]++; /* in its name and version */
+	cr_assert_eq(merge_bytes(out.bytes.at, out.bytes.count), -EPROTO);
+	gt_pack_fini(&out);
+}
