@@ -61,6 +61,10 @@ int gt_page_lines(const struct gt_page *page);
 int gt_page_copies(const struct gt_job *job, const struct gt_filter *filter,
 		   struct gt_table *ret_table);
 
+/* roofline.c: what kernels have reached, and what memory and arithmetic units allow; nothing where
+ * no FLOPs are known. 0 or -ENOMEM. */
+int gt_page_roofline(const struct gt_page *page);
+
 /* memory.c: memory in use over time, where the traces tell. */
 void gt_page_memory(const struct gt_page *page);
 

@@ -169,6 +169,8 @@ int gt_report_print(const struct gt_job *job, const struct gt_filter *filter, co
 	if (!rc)
 		rc = print_flame(&page);
 	if (!rc)
+		rc = gt_page_roofline(&page);
+	if (!rc)
 		rc = gt_page_sums(&page);
 	gt_page_memory(&page);
 	print_losses(&page);

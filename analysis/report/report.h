@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * A job as one HTML page that needs nothing else: summary, timeline, tables, gaps, flame graph,
- * memory, overlap, losses. Pure over constant models; one thread per page.
+ * roofline, memory, overlap, losses. Pure over constant models; one thread per page.
  */
 #ifndef GT_ANALYSIS_REPORT_REPORT_H
 #define GT_ANALYSIS_REPORT_REPORT_H

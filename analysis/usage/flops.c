@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * See usage.h: how much was computed, by key. The FLOPs of a call are shared out to its kernels by
- * their durations. Pure over constant models; one thread per table.
+ * See the header, and usage.h for the table. Pure over constant models; one thread per sum.
  */
-#include "analysis/usage/usage.h"
+#include "analysis/usage/flops.h"
 
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "analysis/key_group.h"
-#include "analysis/usage/peaks.h"
+#include "analysis/usage/usage.h"
 #include "analysis/usage/work.h"
 
 static const struct gt_column columns[] = {
@@ -25,19 +25,6 @@ static const struct gt_column columns[] = {
 	{"name", "Name", "name", GT_COLUMN_CODE},
 };
 
-/* What is summed under a name. */
-struct flops_row {
-	double flops, ns;
-	double bytes;   /* of the calls, in the kernels' parts */
-	double peak_ns; /* that the FLOPs would have taken at the device's peak */
-	uint64_t calls, kernels;
-	uint64_t last;          /* call that was counted last */
-	bool no_bytes;          /* those of some call are not known */
-	bool no_peak;           /* not known for some */
-	bool mixed;             /* several types */
-	enum gt_work_type type; /* of the first call */
-};
-
 /* One kernel, and the call that it works for. */
 struct flops_part {
 	uint64_t call;
@@ -48,25 +35,48 @@ struct flops_part {
 struct flops_sum {
 	const struct gt_filter *filter;
 	enum gt_key key;
-	struct gt_groups groups;
-	GT_VEC(struct flops_row) rows;   /* as the groups */
+	const struct gt_header_device *gpu; /* NULL: all */
+	struct gt_flops *all;
 	GT_VEC(struct flops_part) parts; /* of one model */
 };
 
-static struct flops_row *row_of(struct flops_sum *sum, const struct gt_group *group)
+bool gt_flops_gpus_are_like(const struct gt_header_device *a, const struct gt_header_device *b)
+{
+	const char *x = a->name ? a->name : "", *y = b->name ? b->name : "";
+
+	return a->major == b->major && a->minor == b->minor && a->sms == b->sms && !strcmp(x, y);
+}
+
+const struct gt_header_device *gt_flops_gpu_of(const struct gt_model *model, uint16_t device)
+{
+	static const struct gt_header_device not_known;
+	const struct gt_header_device *gpu = gt_peak_device(model, device);
+
+	return gpu ? gpu : &not_known;
+}
+
+static bool is_wanted(const struct flops_sum *sum, const struct gt_model *model,
+		      const struct gt_op *op)
+{
+	if (!gt_filter_op(sum->filter, model, op))
+		return false;
+	return !sum->gpu || gt_flops_gpus_are_like(gt_flops_gpu_of(model, op->device), sum->gpu);
+}
+
+static struct gt_flops_row *row_of(struct flops_sum *sum, const struct gt_group *group)
 {
 	size_t at;
 
 	if (!group)
 		return NULL;
-	at = (size_t)(group - sum->groups.list.at);
-	while (sum->rows.count <= at)
-		if (!gt_vec_push(&sum->rows, ((struct flops_row){0})))
+	at = (size_t)(group - sum->all->groups.list.at);
+	while (sum->all->rows.count <= at)
+		if (!gt_vec_push(&sum->all->rows, ((struct gt_flops_row){0})))
 			return NULL;
-	return &sum->rows.at[at];
+	return &sum->all->rows.at[at];
 }
 
-static void add_part(struct flops_row *row, const struct gt_model *model,
+static void add_part(struct gt_flops_row *row, const struct gt_model *model,
 		     const struct flops_part *part, double share)
 {
 	const struct gt_model_work *work = part->work;
@@ -120,11 +130,12 @@ static int add_call(struct flops_sum *sum, const struct gt_model *model, struct 
 {
 	for (size_t i = 0; i < count; i++) {
 		double share = ns > 0 ? (double)parts[i].op->dur / ns : 1.0 / (double)count;
-		struct flops_row *row;
+		struct gt_flops_row *row;
 
-		if (!gt_filter_op(sum->filter, model, parts[i].op))
+		if (!is_wanted(sum, model, parts[i].op))
 			continue;
-		row = row_of(sum, gt_key_group(model, parts[i].op, sum->key, known, &sum->groups));
+		row = row_of(sum,
+			     gt_key_group(model, parts[i].op, sum->key, known, &sum->all->groups));
 		if (!row)
 			return -ENOMEM;
 		add_part(row, model, &parts[i], share);
@@ -158,7 +169,7 @@ static void put_or_absent(struct gt_table *table, bool is_there, double number)
 		gt_table_absent(table, "-");
 }
 
-static void put_row(struct gt_table *table, const struct flops_row *row, const char *name)
+static void put_row(struct gt_table *table, const struct gt_flops_row *row, const char *name)
 {
 	gt_table_number(table, row->flops);
 	gt_table_number(table, row->flops / 1e9);
@@ -187,23 +198,39 @@ uint64_t gt_usage_flops_too_large(const struct gt_job *job)
 	return count;
 }
 
+int gt_flops_build(const struct gt_job *job, const struct gt_filter *filter, enum gt_key key,
+		   const struct gt_header_device *gpu, struct gt_flops *ret_flops)
+{
+	struct flops_sum sum = {.filter = filter, .key = key, .gpu = gpu, .all = ret_flops};
+	int rc;
+
+	*ret_flops = (struct gt_flops){0};
+	rc = gt_groups_init(&ret_flops->groups);
+	for (size_t f = 0; !rc && f < job->count; f++)
+		rc = add_model(&sum, &job->models[f]);
+	gt_vec_free(&sum.parts);
+	return rc;
+}
+
+void gt_flops_fini(struct gt_flops *flops)
+{
+	gt_groups_fini(&flops->groups);
+	gt_vec_free(&flops->rows);
+}
+
 int gt_usage_flops(const struct gt_job *job, const struct gt_filter *filter, enum gt_key key,
 		   struct gt_table *ret_table)
 {
-	struct flops_sum sum = {.filter = filter, .key = key};
-	int rc = gt_groups_init(&sum.groups);
+	struct gt_flops flops;
+	int rc = gt_flops_build(job, filter, key, NULL, &flops);
 
 	gt_table_init(ret_table, "gpu_flops_sum", "FLOPs", columns,
 		      sizeof(columns) / sizeof(columns[0]));
-	for (size_t f = 0; !rc && f < job->count; f++)
-		rc = add_model(&sum, &job->models[f]);
-	for (size_t i = 0; !rc && i < sum.rows.count; i++)
-		if (sum.rows.at[i].kernels)
-			put_row(ret_table, &sum.rows.at[i],
-				gt_group_name(&sum.groups, &sum.groups.list.at[i]));
+	for (size_t i = 0; !rc && i < flops.rows.count; i++)
+		if (flops.rows.at[i].kernels)
+			put_row(ret_table, &flops.rows.at[i],
+				gt_group_name(&flops.groups, &flops.groups.list.at[i]));
 	gt_table_sort(ret_table, "flops");
-	gt_groups_fini(&sum.groups);
-	gt_vec_free(&sum.rows);
-	gt_vec_free(&sum.parts);
+	gt_flops_fini(&flops);
 	return rc;
 }

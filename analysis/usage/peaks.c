@@ -21,10 +21,10 @@ static const struct {
 	int major, minor;
 	const char *word;
 	int sms;
-	unsigned int mhz, tensor_mhz;
+	unsigned int mhz, tensor_mhz, gbs;
 } chips[] = {
-#define GT_PEAK_CHIP(major, minor, word, sms, mhz, tensor_mhz)                                     \
-	{major, minor, word, sms, mhz, tensor_mhz},
+#define GT_PEAK_CHIP(major, minor, word, sms, mhz, tensor_mhz, gbs)                                \
+	{major, minor, word, sms, mhz, tensor_mhz, gbs},
 #include "analysis/usage/peaks.def"
 };
 
@@ -55,30 +55,49 @@ static bool has_word(const char *name, const char *word)
 	return false;
 }
 
+/* COUNT(chips): it is none of them. */
+static size_t chip_of(const char *gpu, int64_t major, int64_t minor, int64_t sms)
+{
+	size_t i = 0;
+
+	while (i < COUNT(chips) && !(gpu && chips[i].major == major && chips[i].minor == minor &&
+				     chips[i].sms == sms && has_word(gpu, chips[i].word)))
+		i++;
+	return i;
+}
+
 double gt_peak_of(const char *gpu, int64_t major, int64_t minor, int64_t sms,
 		  enum gt_work_type type)
 {
 	bool plain = type == GT_WORK_F64 || type == GT_WORK_F32;
+	size_t i = chip_of(gpu, major, minor, sms);
 
-	if (!gpu || type >= GT_WORK_TYPE_COUNT_)
+	if (i == COUNT(chips) || type >= GT_WORK_TYPE_COUNT_)
 		return 0;
-	for (size_t i = 0; i < COUNT(chips); i++)
-		if (chips[i].major == major && chips[i].minor == minor && chips[i].sms == sms &&
-		    has_word(gpu, chips[i].word))
-			return 1e6 * rate_of(major, minor, type) * chips[i].sms *
-			       (plain ? chips[i].mhz : chips[i].tensor_mhz);
-	return 0;
+	return 1e6 * rate_of(major, minor, type) * chips[i].sms *
+	       (plain ? chips[i].mhz : chips[i].tensor_mhz);
+}
+
+double gt_peak_bandwidth(const char *gpu, int64_t major, int64_t minor, int64_t sms)
+{
+	size_t i = chip_of(gpu, major, minor, sms);
+
+	return i == COUNT(chips) ? 0 : 1e9 * chips[i].gbs;
+}
+
+const struct gt_header_device *gt_peak_device(const struct gt_model *model, uint16_t device)
+{
+	const struct gt_header *header = &model->reading.header;
+
+	for (size_t i = 0; i < header->device_count; i++)
+		if (header->devices[i].id == device)
+			return &header->devices[i];
+	return NULL;
 }
 
 double gt_peak_of_device(const struct gt_model *model, uint16_t device, enum gt_work_type type)
 {
-	const struct gt_header *header = &model->reading.header;
+	const struct gt_header_device *d = gt_peak_device(model, device);
 
-	for (size_t i = 0; i < header->device_count; i++) {
-		const struct gt_header_device *d = &header->devices[i];
-
-		if (d->id == device)
-			return gt_peak_of(d->name, d->major, d->minor, d->sms, type);
-	}
-	return 0;
+	return d ? gt_peak_of(d->name, d->major, d->minor, d->sms, type) : 0;
 }

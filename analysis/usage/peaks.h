@@ -11,7 +11,13 @@
 double gt_peak_of(const char *gpu, int64_t major, int64_t minor, int64_t sms,
 		  enum gt_work_type type);
 
-/* The same of a device of a model. */
+/* Bytes per second of its memory; 0: not known, for a MIG slice, too. */
+double gt_peak_bandwidth(const char *gpu, int64_t major, int64_t minor, int64_t sms);
+
+/* What the header says of a device; NULL: nothing. */
+const struct gt_header_device *gt_peak_device(const struct gt_model *model, uint16_t device);
+
+/* FLOP/s of a device of a model, as gt_peak_of. */
 double gt_peak_of_device(const struct gt_model *model, uint16_t device, enum gt_work_type type);
 
 /* "FP64", "TF32"; "-": not known. */

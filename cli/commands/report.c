@@ -79,10 +79,11 @@ static int run_report(const struct gt_cmdline *args)
 
 static const struct gt_cmdline_spec spec = {
 	.command = &gt_command_report,
-	.details = "The page is self-contained and needs no network: summary, findings, timeline, "
-		   "overlap, "
-		   "causes of idle time, flame graph, sortable tables, memory, and what is missing "
-		   "from the traces.",
+	.details =
+		"The page is self-contained and needs no network: summary, findings, timeline, "
+		"overlap, "
+		"causes of idle time, flame graph, roofline, sortable tables, memory, and what is "
+		"missing from the traces.",
 	.example = "gputrace report --output=report.html out",
 	.options = options,
 	.min_inputs = 1,

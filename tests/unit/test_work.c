@@ -98,6 +98,16 @@ Test(work, peaks_of_data_sheets)
 	cr_assert_float_eq(tera("Tesla V100-SXM2-16GB", 7, 0, 80, GT_WORK_F16), 125, 0.5);
 }
 
+Test(work, bandwidths)
+{
+	cr_assert_eq(gt_peak_bandwidth("NVIDIA H100 80GB HBM3", 9, 0, 132), 3350e9);
+	cr_assert_eq(gt_peak_bandwidth("NVIDIA A100-SXM4-40GB", 8, 0, 108), 1555e9);
+	cr_assert_eq(gt_peak_bandwidth("NVIDIA A100 80GB PCIe", 8, 0, 108), 1935e9);
+	cr_assert_eq(gt_peak_bandwidth("NVIDIA A100-SXM-64GB", 8, 0, 108), 0);
+	cr_assert_eq(gt_peak_bandwidth("NVIDIA H100 80GB HBM3 MIG 1g.10gb", 9, 0, 16), 0);
+	cr_assert_eq(gt_peak_bandwidth(NULL, 9, 0, 132), 0);
+}
+
 Test(work, peaks_that_are_not_known)
 {
 	cr_assert_eq(tera("NVIDIA L40", 8, 9, 142, GT_WORK_F16), 0);
