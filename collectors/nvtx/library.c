@@ -67,8 +67,9 @@ static void declined(void)
 
 bool gt_libraries_listen(const char *interposer)
 {
+	static _Atomic uint32_t numbers;
 	static const struct gt_library_sink sink = {begin,    end,     begin_at, end_from,
-						    declined, missing, unknown};
+						    declined, missing, unknown,  &numbers};
 	struct gt_nvtx_key key = {
 		.kind = GT_NVTX_DOMAIN, .text = STACK, .length = sizeof(STACK) - 1};
 	_Atomic(const struct gt_library_sink *) *variable =

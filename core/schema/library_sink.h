@@ -6,6 +6,7 @@
 #ifndef GT_CORE_SCHEMA_LIBRARY_SINK_H
 #define GT_CORE_SCHEMA_LIBRARY_SINK_H
 
+#include <stdatomic.h>
 #include <stdbool.h>
 
 #include "core/schema/library_call.h"
@@ -16,6 +17,8 @@
 #define GT_LIBRARY_CUBLAS   "libgputrace-cublas.so"
 #define GT_LIBRARY_CUFFT    "libgputrace-cufft.so"
 #define GT_LIBRARY_CUDNN    "libgputrace-cudnn.so"
+#define GT_LIBRARY_CUSPARSE "libgputrace-cusparse.so"
+#define GT_LIBRARY_CUSOLVER "libgputrace-cusolver.so"
 #define GT_LIBRARY_MPI      "libgputrace-mpi.so"
 #define GT_LIBRARY_VARIABLE "gputrace_library_sink"
 
@@ -35,6 +38,8 @@ struct gt_library_sink {
 	void (*missing)(const char *symbol, const char *library);
 	/* The @library is of a version whose descriptors nobody here knows. Not on a hot path. */
 	void (*unknown)(const char *library, uint64_t version);
+	/* The last gt_math_call.number: one for all libraries of the process. */
+	_Atomic uint32_t *numbers;
 };
 
 #endif

@@ -199,17 +199,34 @@ static void filter(struct gt_ranges *ranges, struct gt_range *range)
 	ranges->open_count -= range->left_out;
 }
 
+/* A library inside another one, as cuBLAS in cuSOLVER: if the outer call says what it computes, the
+ * inner one is a part of it, and so are its kernels. */
+static const struct gt_range *enclosing(const struct gt_range *range)
+{
+	for (const struct gt_range *outer = range->below; outer; outer = outer->below)
+		if (outer->event.is_library && outer->event.library.is_math &&
+		    outer->event.library.math.flops)
+			return outer;
+	return NULL;
+}
+
 /* No step, and no filter of NVTX ranges concerns it. */
 void gt_range_describe_library(struct gt_ranges *ranges, struct gt_range *range,
 			       const struct gt_library_call *call)
 {
 	const char *name = gt_library_name(call);
+	const struct gt_range *outer;
 
 	range->event.is_library = true;
 	range->event.library = *call;
 	range->event.name = range->label =
 		gt_intern_cstr(ranges->strings, name ? name : "(unknown function)");
-	range->library = gt_range_library_begin(ranges, range->tid, call);
+	if (call->is_math && (outer = enclosing(range))) {
+		range->event.library.math.flops = range->event.library.math.bytes = 0;
+		range->library = outer->library;
+	} else {
+		range->library = gt_range_library_begin(ranges, range->tid, call);
+	}
 	gt_range_collectives_call(&ranges->collectives, call, range->start);
 }
 

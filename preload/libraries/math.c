@@ -15,9 +15,6 @@ EXPORTED _Atomic(const struct gt_library_sink *) gputrace_library_sink;
 /* Preloaded, so that its room is there from the beginning. */
 static __thread __attribute__((tls_model("initial-exec"))) uint32_t inside;
 
-/* Given here, not where records are read: what recovery reads once more keeps its number. */
-static _Atomic uint32_t last_number;
-
 bool math_is_told(void)
 {
 	return !inside && atomic_load_explicit(&gputrace_library_sink, memory_order_relaxed);
@@ -34,7 +31,8 @@ static void begin(struct math_entry *entry, struct gt_math_call *call, bool coun
 		return;
 	if (!counted)
 		gt_math_count(call);
-	call->number = atomic_fetch_add_explicit(&last_number, 1, memory_order_relaxed) + 1;
+	/* here, not where records are read: what recovery reads once more keeps its number */
+	call->number = atomic_fetch_add_explicit(sink->numbers, 1, memory_order_relaxed) + 1;
 	whole = (struct gt_library_call){.math = *call, .is_math = true};
 	entry->sink = sink->begin(&whole) ? sink : NULL;
 }
