@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Loads the driver, the runtime, cuBLAS, cuFFT and cuDNN, see the header. Main thread.
+ * Loads the driver, the runtime and libraries, see the header. Main thread.
  */
 #include "bench/device.h"
 
 #include <dlfcn.h>
+#include <stdint.h>
 #include <string.h>
 
 #define C2C 0x29 /* cufftType */
@@ -183,6 +184,51 @@ int gt_bench_device_cudnn(struct gt_bench_device *device)
 		return -1;
 	device->failed = "cudnnSetConvolutionNdDescriptor";
 	return make_convolution(device, &make);
+}
+
+/* Nobody reads what they hold: no array is needed. */
+int gt_bench_device_cusparse(struct gt_bench_device *device)
+{
+	static const char *const names[] = {"libcusparse.so.12", "libcusparse.so.11", NULL};
+	struct gt_bench_sparse *s = &device->sparse;
+	int (*create)(void **);
+	int (*vector)(void **, int64_t size, void *values, int type);
+	int (*matrix)(void **, int64_t rows, int64_t cols, int64_t nnz, void *offsets,
+		      void *indices, void *values, int of_offsets, int of_indices, int base,
+		      int type);
+	const struct bench_function functions[] = {
+		{"cusparseCreate", &create},    {"cusparseCreateDnVec", &vector},
+		{"cusparseCreateCsr", &matrix}, {"cusparseSetStream", &s->set_stream},
+		{"cusparseSpMV", &s->multiply}, {NULL, NULL}};
+	char *memory = (char *)(uintptr_t)device->memory;
+	int error;
+
+	device->failed = "libcusparse is not there";
+	if (load(names, functions))
+		return -1;
+	device->failed = "cusparseCreateCsr";
+	error = create(&s->handle);
+	error = error ? error : vector(&s->vector, 64, memory, 0);
+	return error ? error
+		     : matrix(&s->matrix, 64, 64, 0, memory + 512, memory + 1024, memory + 2048, 2,
+			      2, 0, 0);
+}
+
+int gt_bench_device_cusolver(struct gt_bench_device *device)
+{
+	static const char *const names[] = {"libcusolver.so.12", "libcusolver.so.11", NULL};
+	struct gt_bench_solver *s = &device->solver;
+	int (*create)(void **);
+	const struct bench_function functions[] = {{"cusolverDnCreate", &create},
+						   {"cusolverDnSetStream", &s->set_stream},
+						   {"cusolverDnSpotrf", &s->factorize},
+						   {NULL, NULL}};
+
+	device->failed = "libcusolver is not there";
+	if (load(names, functions))
+		return -1;
+	device->failed = "cusolverDnCreate";
+	return create(&s->handle);
 }
 
 int gt_bench_device_graph(struct gt_bench_device *device, int nodes)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The driver, the runtime, cuBLAS, cuFFT and cuDNN as the workload needs them, loaded at run time.
+ * The driver, the runtime, libraries as the workload needs them, loaded at run time.
  * Functions are looked up in the global scope first, so that a preloaded hook is found as in a
  * linked program.
  */
@@ -41,6 +41,22 @@ struct gt_bench_network {
 		       void *room, size_t size, const void *beta, const void *y_of, void *y);
 };
 
+/* Of cuSPARSE, with a matrix of 64 x 64 and a vector. */
+struct gt_bench_sparse {
+	void *handle, *matrix, *vector;
+	int (*set_stream)(void *handle, CUstream stream);
+	int (*multiply)(void *handle, int op, const void *alpha, const void *a, const void *x,
+			const void *beta, void *y, int type, int algorithm, void *room);
+};
+
+/* Of cuSOLVER. */
+struct gt_bench_solver {
+	void *handle;
+	int (*set_stream)(void *handle, CUstream stream);
+	int (*factorize)(void *handle, int uplo, int n, float *a, int lda, float *room, int size,
+			 int *info);
+};
+
 /* The functions of the driver and the runtime that the workloads call. */
 struct gt_bench_device {
 	struct {
@@ -66,6 +82,8 @@ struct gt_bench_device {
 	int (*plan_stream)(int plan, CUstream stream);
 	int (*transform)(int plan, void *in, void *out, int direction);
 	struct gt_bench_network network;
+	struct gt_bench_sparse sparse;
+	struct gt_bench_solver solver;
 	CUcontext context;
 	CUfunction kernel;
 	CUdeviceptr memory;
@@ -91,6 +109,10 @@ int gt_bench_device_cufft(struct gt_bench_device *device);
 
 /* Loads cuDNN likewise, and makes a convolution of 16 channels of 4 x 4. */
 int gt_bench_device_cudnn(struct gt_bench_device *device);
+
+/* Loads cuSPARSE likewise, and makes a matrix and a vector; and cuSOLVER, and makes a handle. */
+int gt_bench_device_cusparse(struct gt_bench_device *device);
+int gt_bench_device_cusolver(struct gt_bench_device *device);
 
 /* A graph of @nodes empty kernels. */
 int gt_bench_device_graph(struct gt_bench_device *device, int nodes);

@@ -173,6 +173,32 @@ static int convolve(CUstream stream)
 			  n->tensor, y);
 }
 
+/* Algorithm 0 is the default. */
+static int multiply_sparse(CUstream stream)
+{
+	static const float one = 1, none = 0;
+	static CUstream last;
+	const struct gt_bench_sparse *s = &device.sparse;
+
+	if (stream != last && s->set_stream(s->handle, stream))
+		return 1;
+	last = stream;
+	return s->multiply(s->handle, 0, &one, s->matrix, s->vector, &none, s->vector, 0, 0, NULL);
+}
+
+/* Of 8 x 8, which needs less room than there is. */
+static int factorize(CUstream stream)
+{
+	static CUstream last;
+	const struct gt_bench_solver *s = &device.solver;
+	float *a = (float *)(uintptr_t)device.memory;
+
+	if (stream != last && s->set_stream(s->handle, stream))
+		return 1;
+	last = stream;
+	return s->factorize(s->handle, 0, 8, a, 8, a + 256, 512, (int *)(a + 128));
+}
+
 /* Calls of the operating system that return at once: --osrt reads the clock around them. */
 static int write_byte(CUstream stream)
 {
@@ -213,6 +239,8 @@ static const struct workload workloads[] = {
 	{"products", 1, 1, multiply, 0, 0, gt_bench_device_cublas},
 	{"transforms", 1, 1, transform, 0, 0, gt_bench_device_cufft},
 	{"convolutions", 1, 1, convolve, 0, 0, gt_bench_device_cudnn},
+	{"sparse", 1, 1, multiply_sparse, 0, 0, gt_bench_device_cusparse},
+	{"factors", 1, 1, factorize, 0, 0, gt_bench_device_cusolver},
 };
 
 static const struct workload *find(const char *name)

@@ -66,7 +66,7 @@ extern const struct gt_bench_workload gt_bench_workloads[];
 extern const size_t gt_bench_workload_count;
 
 #define GT_BENCH_MAX_LEVELS    40
-#define GT_BENCH_MAX_WORKLOADS 20
+#define GT_BENCH_MAX_WORKLOADS 24
 #define GT_BENCH_MAX_RUNS      31
 
 /* The figures of one run. A NaN: not told. */

@@ -146,6 +146,8 @@ static const struct {
 	{"GPUTRACE_LIBRARIES=cublas", GT_LIBRARY_CUBLAS},
 	{"GPUTRACE_LIBRARIES=cufft", GT_LIBRARY_CUFFT},
 	{"GPUTRACE_LIBRARIES=cudnn", GT_LIBRARY_CUDNN},
+	{"GPUTRACE_LIBRARIES=cusparse", GT_LIBRARY_CUSPARSE},
+	{"GPUTRACE_LIBRARIES=cusolver", GT_LIBRARY_CUSOLVER},
 };
 
 static const char *library_of(const char *setting)

@@ -28,6 +28,8 @@ const struct gt_bench_workload gt_bench_workloads[] = {
 	{"products", "products of cuBLAS", 1000, 20, 0, false, false},
 	{"transforms", "transforms of cuFFT", 1000, 20, 0, false, false},
 	{"convolutions", "convolutions of cuDNN", 1000, 20, 0, false, false},
+	{"sparse", "products of cuSPARSE", 1000, 20, 0, false, false},
+	{"factors", "factorizations of cuSOLVER", 1000, 20, 0, false, false},
 };
 const size_t gt_bench_workload_count = sizeof(gt_bench_workloads) / sizeof(gt_bench_workloads[0]);
 
@@ -88,6 +90,10 @@ const struct gt_bench_level gt_bench_levels[] = {
 	 SETTINGS("GPUTRACE_NVTX=off", "GPUTRACE_LIBRARIES=cufft")},
 	{"cudnn", "native stacks, cuDNN", GT_BENCH_INJECT, false, GT_BENCH_NAMED,
 	 SETTINGS("GPUTRACE_NVTX=off", "GPUTRACE_LIBRARIES=cudnn")},
+	{"cusparse", "native stacks, cuSPARSE", GT_BENCH_INJECT, false, GT_BENCH_NAMED,
+	 SETTINGS("GPUTRACE_NVTX=off", "GPUTRACE_LIBRARIES=cusparse")},
+	{"cusolver", "native stacks, cuSOLVER", GT_BENCH_INJECT, false, GT_BENCH_NAMED,
+	 SETTINGS("GPUTRACE_NVTX=off", "GPUTRACE_LIBRARIES=cusolver")},
 	{"python", "+ Python stacks", GT_BENCH_INJECT, true, GT_BENCH_ALWAYS,
 	 SETTINGS("GPUTRACE_NVTX=off")},
 	{"nvtx", "native stacks + NVTX", GT_BENCH_INJECT, false, GT_BENCH_ALWAYS, NONE},

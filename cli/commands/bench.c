@@ -17,13 +17,14 @@ static const struct gt_cmdline_option options[] = {
 	{"workloads", "A,B,...", NULL,
 	 "run only these: loop, loop4, loop16, sets, queries (short calls around launches), rate1k "
 	 "to rate300k, graph, copies, blocks, decode, writes and locks (of the operating system), "
-	 "products (of cuBLAS), transforms (of cuFFT), convolutions (of cuDNN)"},
+	 "products (of cuBLAS), transforms (of cuFFT), convolutions (of cuDNN), sparse (products "
+	 "of cuSPARSE), factors (of cuSOLVER)"},
 	{"levels", "A,B,...", NULL,
 	 "run only these: none, preload, floor, hooks, kernels, minimal, calls, stacks, "
 	 "python, nvtx, full, pftrace; floor-shared (one activity buffer for all threads), "
 	 "floor-8K, floor-64K, floor-1M (smaller buffers), whole (stacks with --graphs=whole), "
 	 "memory (stacks with --memory), unified (--unified-memory), nvml (--nvml), cublas "
-	 "(--libraries=cublas), cufft, cudnn, osrt (--osrt), watchdog "
+	 "(--libraries=cublas), cufft, cudnn, cusparse, cusolver, osrt (--osrt), watchdog "
 	 "(--watchdog), recorder (--flight-recorder), outside (of the window), waiting (--wait), "
 	 "between (two windows), switching (windows of 10 of 40 launches of graphs) "
 	 "and threshold (--stack-threshold=1ms) run only if named"},

@@ -68,6 +68,8 @@ static const struct helper nccl = {GT_LIBRARY_LIBRARY, "calls of NCCL are"};
 static const struct helper cublas = {GT_LIBRARY_CUBLAS, "calls of cuBLAS are"};
 static const struct helper cufft = {GT_LIBRARY_CUFFT, "calls of cuFFT are"};
 static const struct helper cudnn = {GT_LIBRARY_CUDNN, "calls of cuDNN are"};
+static const struct helper cusparse = {GT_LIBRARY_CUSPARSE, "calls of cuSPARSE are"};
+static const struct helper cusolver = {GT_LIBRARY_CUSOLVER, "calls of cuSOLVER are"};
 static const struct helper mpi = {GT_LIBRARY_MPI, "calls of MPI are"};
 static const struct helper osrt = {GT_OS_LIBRARY, "calls of the operating system are"};
 
@@ -101,6 +103,8 @@ static void find_helpers(const char *library, const struct gt_config *config, ch
 	add_helper(library, &cublas, strstr(libraries, "cublas") != NULL, list, size);
 	add_helper(library, &cufft, strstr(libraries, "cufft") != NULL, list, size);
 	add_helper(library, &cudnn, strstr(libraries, "cudnn") != NULL, list, size);
+	add_helper(library, &cusparse, strstr(libraries, "cusparse") != NULL, list, size);
+	add_helper(library, &cusolver, strstr(libraries, "cusolver") != NULL, list, size);
 	add_helper(library, &mpi, strstr(libraries, "mpi") != NULL, list, size);
 	add_helper(library, &osrt, gt_config_number(config, GT_CONFIG_OSRT) != 0, list, size);
 }

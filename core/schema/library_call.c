@@ -58,6 +58,7 @@ static const char *const names[GT_LIBRARY_ARG_COUNT_] = {
 	[GT_LIBRARY_M] = "m",
 	[GT_LIBRARY_N] = "n",
 	[GT_LIBRARY_K] = "k",
+	[GT_LIBRARY_NNZ] = "nnz",
 	[GT_LIBRARY_NX] = "nx",
 	[GT_LIBRARY_NY] = "ny",
 	[GT_LIBRARY_NZ] = "nz",

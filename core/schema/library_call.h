@@ -75,6 +75,7 @@ enum gt_library_arg {
 	GT_LIBRARY_M,
 	GT_LIBRARY_N,
 	GT_LIBRARY_K,
+	GT_LIBRARY_NNZ,
 	GT_LIBRARY_NX, /* of a transform, in place of m, n, k */
 	GT_LIBRARY_NY,
 	GT_LIBRARY_NZ,

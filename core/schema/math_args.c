@@ -135,6 +135,7 @@ size_t gt_math_values(const struct gt_math_call *call, bool of_kernel,
 	if (of_kernel)
 		put_text(&put, GT_LIBRARY_CALL, gt_math_function(call->function));
 	put_sizes(&put, call);
+	put_number(&put, GT_LIBRARY_NNZ, call->nnz);
 	if (gt_math_is_network(call->function)) {
 		put_shapes(&put, call);
 		put_graph(&put, call);
@@ -259,6 +260,8 @@ void gt_math_set_number(struct gt_math_call *call, enum gt_library_arg arg, uint
 		call->flops = number;
 	else if (arg == GT_LIBRARY_OPERANDS)
 		call->bytes = number;
+	else if (arg == GT_LIBRARY_NNZ)
+		call->nnz = number;
 	else if (arg == GT_LIBRARY_NUMBER)
 		call->number = (uint32_t)number;
 	else if (arg == GT_LIBRARY_ALGORITHM)

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "core/schema/calls/fft.h"
+#include "core/schema/calls/solve.h"
 
 #define COUNT(array)              (sizeof(array) / sizeof((array)[0]))
 #define IN_COMPLEX_MULTIPLICATION 6u
@@ -25,6 +26,14 @@ enum formula {
 	TRMM,
 	TRMV,
 	FFT,
+	GETRF, /* to ORMQR: in the order of enum gt_solve */
+	GETRS,
+	POTRF,
+	POTRS,
+	POTRI,
+	GEQRF,
+	ORGQR,
+	ORMQR,
 	FORMULA_COUNT
 };
 
@@ -41,6 +50,16 @@ static const struct {
 #include "core/schema/calls/cufft.def"
 #define GT_CUDNN(symbol, describe, parameters, arguments) {"cudnn", #symbol, NO_FORMULA, NETWORK},
 #include "core/schema/calls/cudnn.def"
+#define GT_CUSPARSE(symbol, describe, parameters, arguments)                                       \
+	{"cusparse", #symbol, NO_FORMULA, MATRIX},
+#define GT_CUSPARSE_MAKE(symbol, kind, made, parameters, arguments)                                \
+	{"cusparse", #symbol, NO_FORMULA, MATRIX},
+#define GT_CUSPARSE_DESTROY(symbol, descriptor, parameters, arguments)                             \
+	{"cusparse", #symbol, NO_FORMULA, MATRIX},
+#include "core/schema/calls/cusparse.def"
+#define GT_CUSOLVER(symbol, formula, describe, parameters, arguments)                              \
+	{"cusolver", #symbol, formula, MATRIX},
+#include "core/schema/calls/cusolver.def"
 };
 
 /* library_types.h; names as in c10/core/ScalarType.h where PyTorch has the type. */
@@ -416,10 +435,32 @@ static void count_fft(const struct gt_math_call *call, struct work *work)
 	work->is_real = !in || !out;
 }
 
+/* Of a factor that is a triangle, half; of C, what a side of it is multiplied by. */
+static void count_solve(const struct gt_math_call *call, struct work *work)
+{
+	unsigned int formula = functions[call->function].formula;
+	uint64_t m = (uint64_t)call->m, n = (uint64_t)call->n, k = (uint64_t)call->k;
+	bool is_triangle = formula == POTRF || formula == POTRS || formula == POTRI;
+	bool is_product = formula == ORMQR;
+
+	if (!gt_solve_count((enum gt_solve)(formula - GETRF), m, n, k, is_left(call),
+			    &work->multiplications.value, &work->additions.value))
+		work->additions.overflow = true;
+	work->a = is_triangle        ? triangle(n, true)
+		  : formula == GETRS ? product(n, n, 1)
+		  : is_product       ? product(is_left(call) ? m : n, k, 1)
+				     : product(m, n, 1);
+	if (formula == GETRS || formula == POTRS)
+		work->b = product(n, k, 1);
+	work->c = is_product ? product(m, n, 1) : work->c;
+}
+
 static void (*const counts[FORMULA_COUNT])(const struct gt_math_call *, struct work *) = {
-	[GEMM] = count_gemm, [GEMV] = count_gemv, [GER] = count_ger,     [SYMM] = count_symm,
-	[SYMV] = count_symv, [SYRK] = count_syrk, [SYR2K] = count_syr2k, [TRMM] = count_trmm,
-	[TRMV] = count_trmv, [FFT] = count_fft,
+	[GEMM] = count_gemm,   [GEMV] = count_gemv,   [GER] = count_ger,     [SYMM] = count_symm,
+	[SYMV] = count_symv,   [SYRK] = count_syrk,   [SYR2K] = count_syr2k, [TRMM] = count_trmm,
+	[TRMV] = count_trmv,   [FFT] = count_fft,     [GETRF] = count_solve, [GETRS] = count_solve,
+	[POTRF] = count_solve, [POTRS] = count_solve, [POTRI] = count_solve, [GEQRF] = count_solve,
+	[ORGQR] = count_solve, [ORMQR] = count_solve,
 };
 
 static struct amount bytes_of(struct amount elements, uint8_t type, uint64_t batch)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * A call of a library that computes (cuBLAS, cuFFT, cuDNN), as libgputrace-cublas.so and others
- * like it (preload/libraries) see it, as the trace holds it, and as the kernels that it launches
- * show it. Pure functions, any thread.
+ * A call of a library that computes (cuBLAS, cuFFT, cuDNN, cuSPARSE, cuSOLVER), as
+ * libgputrace-cublas.so and others like it (preload/libraries) see it, as the trace holds it, and
+ * as the kernels that it launches show it. Pure functions, any thread.
  */
 #ifndef GT_CORE_SCHEMA_MATH_CALL_H
 #define GT_CORE_SCHEMA_MATH_CALL_H
@@ -20,6 +20,12 @@ enum gt_math_function {
 #include "core/schema/calls/cufft.def"
 #define GT_CUDNN(symbol, describe, parameters, arguments) GT_MATH_##symbol,
 #include "core/schema/calls/cudnn.def"
+#define GT_CUSPARSE(symbol, describe, parameters, arguments)           GT_MATH_##symbol,
+#define GT_CUSPARSE_MAKE(symbol, kind, made, parameters, arguments)    GT_MATH_##symbol,
+#define GT_CUSPARSE_DESTROY(symbol, descriptor, parameters, arguments) GT_MATH_##symbol,
+#include "core/schema/calls/cusparse.def"
+#define GT_CUSOLVER(symbol, formula, describe, parameters, arguments) GT_MATH_##symbol,
+#include "core/schema/calls/cusolver.def"
 	GT_MATH_FUNCTION_COUNT_
 };
 
@@ -39,7 +45,8 @@ struct gt_math_call {
 			int64_t m, n, k, batch; /* as the program gave them */
 		};
 	};
-	uint32_t number; /* of the call in its file: its kernels have it, too; 0: not known */
+	uint64_t nnz;    /* stored elements of the sparse operand; 0: not known, or none */
+	uint32_t number; /* of the call in its process: its kernels have it, too; 0: not known */
 	union {
 		int32_t algorithm;   /* cublasGemmAlgo_t, if has_algorithm */
 		uint32_t operations; /* else, of cuDNN: see gt_math_operations() */

@@ -99,8 +99,7 @@ static const struct field kernel[] = {
 	NUMBER(kernel.grid_id),
 	NUMBER(kernel.graph_id),
 	STACK(kernel.created),
-	NUMBER(kernel.cluster[0]),
-	NUMBER(kernel.cluster[1]),
+	WORD(kernel.cluster, 0), /* two numbers: there is room for 64 fields */
 	NUMBER(kernel.cluster[2]),
 	NUMBER(kernel.local_per_thread),
 	FLAG(kernel.cooperative),
@@ -123,6 +122,7 @@ static const struct field kernel[] = {
 	WORD(kernel.library, 7),
 	WORD(kernel.library, 8),
 	WORD(kernel.library, 9),
+	WORD(kernel.library, 10),
 };
 
 #define MEMORY                                                                                     \
@@ -201,6 +201,7 @@ static const struct field range[] = {
 	WORD(range.library, 7),
 	WORD(range.library, 8),
 	WORD(range.library, 9),
+	WORD(range.library, 10),
 	FLAG(range.is_os),
 	WORD(range.os, 0),
 	WORD(range.os, 1),
@@ -210,7 +211,7 @@ static const struct field range[] = {
 
 _Static_assert(sizeof(struct gt_os_facts) == 16, "WORDs of it");
 _Static_assert(sizeof(struct gt_unified_facts) <= 80, "in the place of a library call");
-_Static_assert(sizeof(struct gt_library_call) == 80, "WORDs of it");
+_Static_assert(sizeof(struct gt_library_call) == 88, "WORDs of it");
 
 static const struct field frame[] = {
 	HOST,

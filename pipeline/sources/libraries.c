@@ -14,8 +14,12 @@
 static const struct {
 	const char *word, *interposer, *name;
 } libraries[] = {
-	{"nccl", GT_LIBRARY_LIBRARY, "NCCL"}, {"cublas", GT_LIBRARY_CUBLAS, "cuBLAS"},
-	{"cufft", GT_LIBRARY_CUFFT, "cuFFT"}, {"cudnn", GT_LIBRARY_CUDNN, "cuDNN"},
+	{"nccl", GT_LIBRARY_LIBRARY, "NCCL"},
+	{"cublas", GT_LIBRARY_CUBLAS, "cuBLAS"},
+	{"cufft", GT_LIBRARY_CUFFT, "cuFFT"},
+	{"cudnn", GT_LIBRARY_CUDNN, "cuDNN"},
+	{"cusparse", GT_LIBRARY_CUSPARSE, "cuSPARSE"},
+	{"cusolver", GT_LIBRARY_CUSOLVER, "cuSOLVER"},
 	{"mpi", GT_LIBRARY_MPI, "MPI"},
 };
 

@@ -14,7 +14,6 @@
 #include "preload/libraries/math.h"
 
 #define EXPORTED __attribute__((visibility("default")))
-#define NO_SIDE  3
 
 /* cudaDataType + 1 of the first operands and of the result, and cublasComputeType_t. */
 #define IN_S     1
@@ -49,11 +48,6 @@
 #define N        GT_MATH_N
 #define K        GT_MATH_K
 #define BATCH    GT_MATH_BATCH
-
-static uint8_t side_of(int value)
-{
-	return value >= 0 && value < NO_SIDE - 1 ? (uint8_t)(value + 1) : NO_SIDE;
-}
 
 /* Defines the function @symbol: @parameters as the program gives them, @arguments to go on with,
  * then members of the struct gt_math_call. */

@@ -12,6 +12,7 @@
 
 #define LARGEST      UINT8_MAX
 #define NO_OPERATION 7
+#define NO_SIDE      3
 
 /* @value plus 1, for members in which 0 is none. */
 static inline uint8_t plus_1(int value)
@@ -23,6 +24,12 @@ static inline uint8_t plus_1(int value)
 static inline uint8_t operation(int value)
 {
 	return value >= 0 && value < NO_OPERATION - 1 ? (uint8_t)(value + 1) : NO_OPERATION;
+}
+
+/* gt_math_call.side of a cublasSideMode_t. */
+static inline uint8_t side_of(int value)
+{
+	return value >= 0 && value < NO_SIDE - 1 ? (uint8_t)(value + 1) : NO_SIDE;
 }
 
 /* gt_math_call.compute. Before cuBLAS 11 it is a cudaDataType. */

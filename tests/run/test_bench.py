@@ -19,6 +19,8 @@ OWN = ["none", "preload", "floor", "hooks", "kernels", "minimal", "calls", "stac
 HAS_CUBLAS = (BUILD / "tests/simcuda/130000/libcublas.so.13").exists()
 HAS_CUFFT = (BUILD / "tests/simcuda/130000/libcufft.so.12").exists()
 HAS_CUDNN = (BUILD / "tests/simcuda/130000/libcudnn.so.9").exists()
+HAS_CUSPARSE = (BUILD / "tests/simcuda/130000/libcusparse.so.12").exists()
+HAS_CUSOLVER = (BUILD / "tests/simcuda/130000/libcusolver.so.12").exists()
 PER_THREAD = 9  # CUpti_ActivityAttribute
 FAKE_NSYS = """#!/bin/sh
 [ "$1" != --version ] || exit 0
@@ -130,11 +132,21 @@ class TestBench(BenchTest):
         self.assertGreater(alone, 0)
         self.assertGreater(recorded, alone + 200)
 
+    @unittest.skipUnless(HAS_CUSPARSE and HAS_CUSOLVER, "the simulated device has no cuSPARSE or no cuSOLVER")
+    def test_solvers(self):
+        for workload, level in (("sparse", "cusparse"), ("factors", "cusolver")):
+            told = self.levels(self.measure("--workloads=" + workload, "--levels=stacks," + level), workload)
+            alone, recorded = (told[name]["bytes_per_launch"]["median"] for name in ("stacks", level))
+            self.assertGreater(alone, 0)
+            self.assertGreater(recorded, alone + 100)
+
     def test_every_workload(self):
         names = "loop,loop4,loop16,sets,rate1k,rate10k,rate100k,rate200k,rate300k,graph,copies,decode,writes,locks"
         names += ",products" if HAS_CUBLAS else ""
         names += ",transforms" if HAS_CUFFT else ""
         names += ",convolutions" if HAS_CUDNN else ""
+        names += ",sparse" if HAS_CUSPARSE else ""
+        names += ",factors" if HAS_CUSOLVER else ""
         told = self.measure("--levels=none,stacks", "--workloads=" + names, "--clock=cpu")
         for name in names.split(","):
             for level in self.levels(told, name).values():

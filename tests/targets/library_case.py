@@ -33,8 +33,9 @@ class LibraryCase(unittest.TestCase):
             return [os.path.join(self.source, "scripts", "gputrace"), "run", "--output=" + output, *options]
         # `gputrace run` finds a library with a sanitizer unfit for what it starts
         libraries = ["libgputrace.so"]
-        if "--libraries=" + self.library in options:
-            libraries.append(f"libgputrace-{self.library}.so")
+        for option in options:
+            if option.startswith("--libraries="):
+                libraries += [f"libgputrace-{name}.so" for name in option.split("=")[1].split(",")]
         preload = ":".join(os.path.join(self.build, "preload", name) for name in libraries)
         variables = dict(preloading.PATIENT, GPUTRACE_OUTPUT=output, LD_PRELOAD=preloading.with_tracer(preload))
         for option in options:
@@ -71,6 +72,12 @@ class LibraryCase(unittest.TestCase):
                  if name.endswith(".pftrace")]
         self.tool("convert", found[0], self.folder + "/back.pt.trace.json")
         return self.trace()
+
+    def empty(self):
+        """Before a second trace."""
+        for folder, _, names in os.walk(self.folder):
+            for name in names:
+                os.unlink(os.path.join(folder, name))
 
     def symbols(self, name):
         return subprocess.run(["nm", "-D", "--defined-only", os.path.join(self.build, "preload", name)],

@@ -82,12 +82,7 @@ class Networks(LibraryCase):
                 calls = self.calls(self.trace())
                 self.assertEqual([e["name"] for e in calls], [call[0] for call in CALLS])
                 self.assertEqual(len([e for e in calls if "FLOPs" in e["args"]]), 6 if known else 0)
-                self.tearDownTrace()
-
-    def tearDownTrace(self):
-        for folder, _, names in os.walk(self.folder):
-            for name in names:
-                os.unlink(os.path.join(folder, name))
+                self.empty()
 
     def test_not_without_the_option(self):
         self.run_program("all")

@@ -199,6 +199,56 @@ Test(math_call, solution)
 	}
 }
 
+/* LU and Cholesky, one element after the other; a square root counts as a multiplication, as does
+ * the reciprocal of a pivot. */
+Test(math_call, factorization)
+{
+	for (int64_t m = 0; m < 9; m++)
+		for (int64_t n = 0; n < 9; n++) {
+			struct gt_math_call call = {
+				.function = GT_MATH_cusolverDnSgetrf, .m = m, .n = n};
+			uint64_t multiplications = 0, additions = 0;
+
+			for (int64_t i = 0; i < m && i < n; i++) {
+				multiplications += (uint64_t)(1 + (m - 1 - i) * (n - i));
+				additions += (uint64_t)((m - 1 - i) * (n - 1 - i));
+			}
+			cr_assert_eq(counted(call).flops, multiplications + additions);
+			call.a = COMPLEX;
+			cr_assert_eq(counted(call).flops, 6 * multiplications + 2 * additions);
+			cr_assert_eq(counted(call).bytes, (uint64_t)(8 * m * n));
+		}
+	for (int64_t n = 0; n < 9; n++) {
+		struct gt_math_call call = {.function = GT_MATH_cusolverDnSpotrf, .n = n};
+		uint64_t operations = 0;
+
+		for (int64_t i = 0; i < n; i++)
+			operations += (uint64_t)(1 + 2 * i + (n - 1 - i) * (2 * i + 1));
+		cr_assert_eq(counted(call).flops, operations);
+	}
+}
+
+/* By hand, from the formulas of the note. */
+Test(math_call, orthogonal)
+{
+	struct gt_math_call call = {.function = GT_MATH_cusolverDnSgeqrf, .m = 3, .n = 5};
+
+	cr_assert_eq(counted(call).flops, 73 + 49);
+	call = (struct gt_math_call){.function = GT_MATH_cusolverDnSorgqr, .m = 6, .n = 4, .k = 4};
+	cr_assert_eq(counted(call).flops, 84 + 68);
+	call = (struct gt_math_call){
+		.function = GT_MATH_cusolverDnSormqr, .m = 5, .n = 7, .k = 3, .side = 2};
+	cr_assert_eq(counted(call).flops, 198 + 180);
+	call.k = 1000; /* more reflectors than there can be */
+	cr_assert_eq(counted(call).flops, 0);
+	cr_assert(!counted(call).overflow);
+	call.function = GT_MATH_cusolverDnSpotri;
+	call.n = 3;
+	cr_assert_eq(counted(call).flops, 20 + 5);
+	call.n = INT64_MAX;
+	cr_assert(counted(call).overflow);
+}
+
 /* The half of a product of an n x k matrix with its transpose that is stored. */
 Test(math_call, half_of_a_product)
 {

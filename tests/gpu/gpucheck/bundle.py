@@ -103,6 +103,8 @@ def contents(cupti):
              (build / "preload" / "libgputrace-cublas.so", "build/preload/libgputrace-cublas.so"),
              (build / "preload" / "libgputrace-cufft.so", "build/preload/libgputrace-cufft.so"),
              (build / "preload" / "libgputrace-cudnn.so", "build/preload/libgputrace-cudnn.so"),
+             (build / "preload" / "libgputrace-cusparse.so", "build/preload/libgputrace-cusparse.so"),
+             (build / "preload" / "libgputrace-cusolver.so", "build/preload/libgputrace-cusolver.so"),
              (build / "preload" / "libgputrace-osrt.so", "build/preload/libgputrace-osrt.so"),
              (build / "preload" / "libgputrace-torch.so", "build/preload/libgputrace-torch.so"),
              (build / "cli" / "gputrace-launcher", "build/cli/gputrace-launcher"),

@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Whether what is known here of a library's arguments holds for the one of this process. Any
+ * thread; the library is asked once.
+ */
+#ifndef GT_PRELOAD_SOLVERS_VERSION_H
+#define GT_PRELOAD_SOLVERS_VERSION_H
+
+#include <stdbool.h>
+
+#include "preload/libraries/real.h"
+
+/* A library, its function that answers for a libraryPropertyType, and the major versions from
+ * @first to @last that are known. */
+struct library_version {
+	const struct real_library *library;
+	const char *getter;
+	int first, last;
+	_Atomic int known; /* 0: not asked yet, 1: yes, 2: no */
+};
+
+/* False: of another version, which is said once. */
+bool library_is_known(struct library_version *version);
+
+#endif
