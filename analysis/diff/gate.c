@@ -26,14 +26,14 @@ double gt_gate_enough(double gate_percent)
 	return fmax(LEAST, MARGIN * gate_percent / 100);
 }
 
-/* How much slower a row is at least by both of its estimates, %. */
+/* How much slower a row is at least by both of its estimates, longer recording or not, %. */
 static double slower_by(const struct gt_diff_row *row)
 {
 	double change = row->whole.change;
 
 	if (row->apart.is_known)
 		change = fmin(change, row->apart.change);
-	return expm1(change) * 100;
+	return expm1(change + fmin(row->longer, 0)) * 100;
 }
 
 /* What a share of a table is a share of: all its rows, or the time per step. */
@@ -192,6 +192,56 @@ static int doubt_steps(const struct gt_compared *c, struct gt_diff *diff)
 	return 0;
 }
 
+/* Kernels that are not as much more often as most are: was there more work, or less of these? */
+static int doubt_length(const struct gt_compared *c, struct gt_diff *diff)
+{
+	const struct gt_judged *kernels = &c->judged[GT_DIFF_KERNELS];
+	const struct gt_diff_row *worst = NULL;
+	double sum = 0, total = gpu_time(c), ops[2], ns;
+	char name[512];
+
+	for (size_t i = 0; i < kernels->rows.count; i++) {
+		const struct gt_diff_row *row = &kernels->rows.at[i];
+
+		if (gt_judge_is_plain(row))
+			continue;
+		sum += fmax(row->mean[0], row->mean[1]);
+		if (!worst || row->mean[0] > worst->mean[0])
+			worst = row;
+	}
+	if (!worst || sum * 100 <= fmax(c->request->gate, GONE_SHARE) * total)
+		return 0;
+	for (int s = 0; s < 2; s++)
+		ops[s] = gt_diff_ops_of_rank(&c->sides, &c->rows[GT_DIFF_KERNELS], worst->row, s,
+					     &ns);
+	gt_gate_name(c, GT_DIFF_KERNELS, worst->row, name, sizeof(name));
+	return gt_diff_say(
+		&diff->doubts,
+		"B has %.2f times as many operations of most kernels, but %.0f of %.300s "
+		"where A has %.0f: which of them its work follows takes steps "
+		"(ProfilerStep#N) to tell",
+		c->sides.longer, ops[1], name, ops[0]);
+}
+
+/* One time a side, of which no noise is known. */
+static int doubt_elapsed(const struct gt_compared *c, struct gt_diff *diff)
+{
+	const struct gt_judged *overview = &c->judged[GT_DIFF_OVERVIEW];
+	const struct gt_diff_row *row = overview->rows.at;
+	double change;
+
+	if (c->sides.stepped || !overview->rows.count || row->whole.is_known || !(row->mean[0] > 0))
+		return 0;
+	change = (row->mean[1] / row->mean[0] - 1) * 100;
+	if (change <= c->request->gate)
+		return 0;
+	return gt_diff_say(
+		&diff->doubts,
+		"perhaps slower: the time from first to last GPU operation, %+.1f %%; its "
+		"noise is not known from one recording a side without steps",
+		change);
+}
+
 /* What the units that are left out cost of all units' time, above the others, %. */
 static double cost_of_left_out(const struct gt_diff_side *side, size_t *ret_count)
 {
@@ -340,6 +390,10 @@ int gt_gate_hold(const struct gt_compared *compared, struct gt_diff *diff)
 		rc = doubt_ranks(compared, diff);
 	if (!rc)
 		rc = doubt_steps(compared, diff);
+	if (!rc)
+		rc = doubt_length(compared, diff);
+	if (!rc)
+		rc = doubt_elapsed(compared, diff);
 	if (!rc)
 		rc = doubt_left_out(compared, diff);
 	if (!rc)

@@ -171,6 +171,9 @@ static void show(struct judging *t, struct gt_diff_row *row)
 	}
 	if (!t->sides->stepped) {
 		row->more_ops = more_work(t, ops);
+		if (!t->rows->of_time && fabs(t->sides->longer - 1) >= GT_DIFF_LENGTHS &&
+		    fabs(row->more_ops) >= GT_DIFF_LENGTHS)
+			row->longer = log(t->sides->longer);
 		if (t->rows->of_time)
 			row->mean[1] /= t->sides->longer;
 		else if (ops[0] > 0 && ops[1] > 0)

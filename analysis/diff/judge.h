@@ -24,6 +24,7 @@
 #define GT_DIFF_ALPHA    0.004 /* of all rows together, for both directions */
 #define GT_DIFF_ROW      1e-4  /* of one row at most, however few there are: noise has tails */
 #define GT_DIFF_SMALLEST 0.5   /* %: a change below is "same" however small the noise */
+#define GT_DIFF_LENGTHS  0.02  /* recordings that differ by less, as a part, are as long */
 
 /* A difference of two logarithms of means. */
 struct gt_test {
@@ -39,6 +40,8 @@ struct gt_diff_row {
 	double scatter[2]; /* standard deviation of one unit, a part of the mean; < 0: not known */
 	struct gt_test whole, apart; /* as it stands; against the others */
 	double more_ops;             /* logarithm; of whole traces that have more or fewer */
+	double longer;               /* logarithm: its change is that much more if B's recording
+				      * is no longer than A's; 0: its count says that it is */
 	struct gt_test trend[2];     /* inside of the runs of a side (trend.h) */
 	double p;                    /* of both directions, not corrected; > 1: no test */
 	bool is_sure;                /* after the correction */
@@ -66,6 +69,10 @@ int gt_judge_all(struct gt_judged *tables, const struct gt_diff_rows *rows, size
 
 /* The probability that a test of one of @rows rows may have by chance, for both directions. */
 double gt_judge_limit(size_t rows);
+
+/* Whether a row that has not become more often with the recording has changed the same way, longer
+ * recording or not: else it cannot be told. True of all other rows. */
+bool gt_judge_is_plain(const struct gt_diff_row *row);
 
 /* The interval that holds the row's change with 95 %, as parts. False: it is not known. */
 bool gt_judge_interval(const struct gt_diff_row *row, double *ret_low, double *ret_high);

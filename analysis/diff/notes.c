@@ -18,7 +18,6 @@
 #define MOST_LINES        10 /* of one kind */
 #define CLOCKS_DIFFER     0.02
 #define THROTTLED_DIFFERS 0.05
-#define LENGTHS_DIFFER    0.02
 
 int gt_diff_say(struct gt_diff_lines *lines, const char *format, ...)
 {
@@ -144,7 +143,7 @@ static int tell_length(const struct gt_compared *c, struct gt_diff *diff)
 {
 	double longer = c->sides.longer;
 
-	if (c->sides.stepped || fabs(longer - 1) < LENGTHS_DIFFER)
+	if (c->sides.stepped || fabs(longer - 1) < GT_DIFF_LENGTHS)
 		return 0;
 	return gt_diff_say(&diff->notes,
 			   "B has %.2f times as many operations as A (median of the kernels): its "

@@ -71,6 +71,18 @@ static double could_show(const struct gt_diff_row *row, double p)
 	return expm1(fmax(change, least));
 }
 
+bool gt_judge_is_plain(const struct gt_diff_row *row)
+{
+	double low = fmin(row->whole.change, row->whole.change + row->longer);
+	double high = fmax(row->whole.change, row->whole.change + row->longer);
+	double least = log1p(GT_DIFF_SMALLEST / 100);
+
+	if (row->whole.is_known)
+		least = fmax(least, row->whole.error * gt_student_quantile(GT_DIFF_ROW / 2,
+									   row->whole.freedom));
+	return row->longer == 0 || low > least || high < -least;
+}
+
 static enum gt_verdict verdict_of(const struct gt_diff_row *row, const struct gt_group *group,
 				  double enough)
 {
@@ -80,6 +92,8 @@ static enum gt_verdict verdict_of(const struct gt_diff_row *row, const struct gt
 		return GT_VERDICT_NEW;
 	if (!group->tag[1])
 		return GT_VERDICT_GONE;
+	if (!gt_judge_is_plain(row))
+		return GT_VERDICT_UNSURE;
 	if (fabs(change) * 100 <= GT_DIFF_SMALLEST * row->mean[0])
 		return change == 0 || row->could <= enough || !row->whole.is_known
 			       ? GT_VERDICT_SAME

@@ -315,6 +315,36 @@ def without_steps():
     assert "from part to part of the trace" in cases.run("diff", a, a)[0]
 
 
+def two_readings_without_steps():
+    """Most kernels are twice as often, one is not: either can be the work, so a change has to be one by both."""
+
+    def trace(seed, kernels, each=lambda k: 1, idle=0.0, slow=None):
+        rng, lines, at = random.Random(seed), [], 0.0
+        for _ in range(40):
+            for k in range(kernels):
+                for _ in range(each(k)):
+                    dur = diff_traces.base(k) * (1 + 0.03 * rng.gauss(0, 1)) * (slow or {}).get(k, 1.0)
+                    lines.append(f'{{"ph":"X","cat":"kernel","name":"kernel_{k}","pid":0,"tid":7,"ts":{at:.3f},'
+                                 f'"dur":{dur:.3f},"args":{{"device":0,"stream":7}}}}')
+                    at += dur + 5
+            at += idle
+        return diff_traces.write(os.path.join(cases.folder(), "t.json"), lines)
+
+    a = trace(1, 3)
+    for slow, k1 in ((None, 1), ({1: 1.4}, 1), ({1: 1.4}, 3)):  # 1.5 and 1.05 times the work with it, by 2: 0.7 and 2.1
+        b = trace(2, 3, lambda k, k1=k1: k1 if k == 1 else 2, slow=slow)
+        found = rows(a, b)["kernel_1"]["Verdict"]
+        assert found == ("slower" if k1 == 3 else "cannot tell"), (slow, k1, found)
+        says = "kernel_1: " if k1 == 3 else "2.00 times as many operations of most kernels, but 40 of kernel_1 where A has 40"
+        gate(5, a, b, expect=SLOWER if k1 == 3 else UNSURE, says=says)
+    fewer = trace(3, 3, lambda k: 2 if k == 1 else 1)
+    gate(5, trace(4, 3, lambda k: 2), fewer, expect=UNSURE, says="0.50 times as many")
+    idle = diff_traces.base(0) + diff_traces.base(1) + diff_traces.base(2)
+    gate(5, a, trace(5, 3, idle=idle), expect=UNSURE, says="perhaps slower: the time from first to last GPU operation")
+    gate(5, a, trace(6, 3, idle=idle / 100))
+    gate(5, a, trace(7, 3, lambda k: 2))
+
+
 def notes_beside_tables_for_programs():
     lines = diff_traces.steps_of(random.Random(8), 20, 30, slow_steps={5: 3.0})
     b = diff_traces.write(os.path.join(cases.folder(), "b.json"), lines)
@@ -410,6 +440,7 @@ cases.main(
         undecided,
         in_some_steps,
         without_steps,
+        two_readings_without_steps,
         notes_beside_tables_for_programs,
         graphs_as_a_whole_on_one_side,
         forms,
