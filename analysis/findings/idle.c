@@ -90,11 +90,49 @@ static bool is_cause(const struct idle_row *row, enum gt_cause cause)
 	return !strcmp(row->cause, gt_cause_names[cause]);
 }
 
+static bool is_loading_by(enum gt_cause cause, const char *where)
+{
+	return cause == GT_CAUSE_DATA ||
+	       ((cause == GT_CAUSE_HOST || cause == GT_CAUSE_BLOCKED) && is_loader(where));
+}
+
 static bool is_loading(const struct idle_row *row)
 {
-	return is_cause(row, GT_CAUSE_DATA) ||
-	       ((is_cause(row, GT_CAUSE_HOST) || is_cause(row, GT_CAUSE_BLOCKED)) &&
-		is_loader(row->where));
+	for (int cause = 0; cause < GT_CAUSE_COUNT_; cause++)
+		if (is_cause(row, (enum gt_cause)cause))
+			return is_loading_by((enum gt_cause)cause, row->where);
+	return false;
+}
+
+static int see_piece(const struct gt_gap *gap, const struct gt_piece *piece, void *data)
+{
+	bool *is_seen = data;
+	char call[4096];
+
+	if (*is_seen)
+		return 0;
+	if (piece->os_call != GT_NONE)
+		gt_gaps_os_call(gap->model, piece->os_call, true, call, sizeof(call));
+	*is_seen = is_loading_by(piece->cause, piece->os_call != GT_NONE ? call : piece->where);
+	return 0;
+}
+
+/* " in 3 gaps"; "" where only samples, of several gaps together, tell of loading. */
+static int count_gaps(const struct gt_survey *survey, char *ret_text, size_t size)
+{
+	uint64_t gaps = 0;
+	int rc = 0;
+
+	for (size_t i = 0; !rc && i < survey->gaps.list.count; i++) {
+		bool is_seen = false;
+
+		rc = gt_gaps_explain(&survey->gaps.list.at[i], see_piece, &is_seen);
+		gaps += is_seen;
+	}
+	snprintf(ret_text, size, " in %" PRIu64 " gap%s", gaps, gaps == 1 ? "" : "s");
+	if (!gaps)
+		*ret_text = 0;
+	return rc;
 }
 
 /* Adds what a row says as one value that stands for its gaps. */
@@ -149,9 +187,8 @@ int gt_rule_slow_loader(const struct gt_survey *survey, struct gt_finding *findi
 {
 	struct gt_groups places;
 	int64_t loading = 0;
-	uint64_t gaps = 0;
 	int rc = gt_groups_init(&places);
-	char time[32];
+	char time[32], gaps[40] = "";
 
 	if (gt_rule_lacks_calls(survey, finding)) {
 		gt_groups_fini(&places);
@@ -163,17 +200,15 @@ int gt_rule_slow_loader(const struct gt_survey *survey, struct gt_finding *findi
 		if (!is_loading(&row))
 			continue;
 		loading += row.ns;
-		gaps += row.count;
 		rc = add_row(&places, &row);
 	}
 	gt_survey_judge(survey, loading, finding);
-	if (gaps > survey->gaps.list.count) /* several places share one */
-		gaps = survey->gaps.list.count;
+	if (!rc && loading)
+		rc = count_gaps(survey, gaps, sizeof(gaps));
 	gt_rule_say(finding,
-		    "The GPU was idle for %s (%.1f %% of wall) in %" PRIu64
-		    " gap%s while the host loaded data.",
+		    "The GPU was idle for %s (%.1f %% of wall)%s while the host loaded data.",
 		    gt_table_time((double)loading, time, sizeof(time)),
-		    gt_survey_percent(loading, survey->gaps.wall), gaps, gaps == 1 ? "" : "s");
+		    gt_survey_percent(loading, survey->gaps.wall), gaps);
 	if (!loading && !has_names(survey->job) &&
 	    gt_survey_percent(survey->by_cause[GT_CAUSE_HOST], survey->gaps.wall) >=
 		    finding->rule->least) {

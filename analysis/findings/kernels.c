@@ -86,7 +86,7 @@ static bool lacks_kernels(const struct gt_survey *survey, const struct kernels *
 	if (kernels->names.list.count || !survey->ops)
 		return false;
 	finding->state = GT_FINDING_UNDECIDED;
-	finding->needs = "kernels (of graphs: run --graphs=nodes)";
+	finding->needs = "kernels (of graphs: run --graphs=node)";
 	return true;
 }
 

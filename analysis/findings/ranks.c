@@ -11,7 +11,7 @@
 #include "analysis/ranks/peers.h"
 
 /* Cells of a row of gt_ranks_peers. */
-enum { RANK, COUNT, COMM, WAIT, SHARE, LAST, WIDTH };
+enum { RANK, COUNT, COMM, WAIT, SHARE, LAST, COST, WIDTH };
 
 #define MOSTLY 50 /* % of the collectives that the rank is last in */
 
@@ -60,7 +60,7 @@ static int judge(const struct gt_survey *survey, const struct gt_table *peers,
 	gt_survey_places(&places, finding);
 	if (finding->place_count) {
 		finding->places[0].count = (uint64_t)late[LAST].number;
-		finding->places[0].ns = wait;
+		finding->places[0].ns = (int64_t)late[COST].number;
 	}
 	gt_groups_fini(&places);
 	return rc;

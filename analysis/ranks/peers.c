@@ -14,11 +14,12 @@ static const struct gt_column columns[] = {
 	{"wait", "Waiting For Peers (ns)", "waiting for peers", GT_COLUMN_TIME},
 	{"share", "Waiting (%)", "share", GT_COLUMN_PERCENT},
 	{"last", "Was Last", "was last", GT_COLUMN_COUNT},
+	{"cost", "Cost Others (ns)", "cost others", GT_COLUMN_TIME},
 };
 
-/* What one process waited. */
+/* What one process waited, and the others for it. */
 struct peer {
-	int64_t total, wait;
+	int64_t total, wait, cost;
 	uint64_t count, last;
 };
 
@@ -33,6 +34,7 @@ static void add_round(const struct gt_rounds *rounds, const struct gt_round *rou
 		peer->count++;
 		peer->total += member[i].end - member[i].start;
 		peer->wait += gt_round_wait(round, &member[i]);
+		peers[member[round->last].model].cost += gt_round_wait(round, &member[i]);
 		peer->last += i == round->last && round->arrived > round->earliest;
 	}
 }
@@ -49,6 +51,7 @@ static void add_row(const struct gt_model *model, const struct peer *peer, struc
 	gt_table_number(table,
 			peer->total > 0 ? (double)peer->wait * 100 / (double)peer->total : 0);
 	gt_table_number(table, (double)peer->last);
+	gt_table_number(table, (double)peer->cost);
 }
 
 int gt_ranks_peers(const struct gt_job *job, const struct gt_filter *filter,
