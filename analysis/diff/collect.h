@@ -44,7 +44,10 @@ void gt_diff_rows_fini(struct gt_diff_rows *rows);
 double gt_diff_ops_of_rank(const struct gt_diff_sides *sides, const struct gt_diff_rows *rows,
 			   uint32_t row, int s, double *ret_ns);
 
-/* Finds sides->longer: the median of all kernels that both sides have. -ENOMEM. */
+/* Whether @b operations of B and @a of A are by the length of the recording. */
+bool gt_diff_follows(const struct gt_diff_sides *sides, double a, double b);
+
+/* Finds sides->longer, the median of all kernels that both sides have, and is_mixed. -ENOMEM. */
 int gt_diff_find_longer(struct gt_diff_sides *sides, const struct gt_diff_rows *kernels);
 
 /* One triple for each unit, by unit. */

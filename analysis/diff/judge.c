@@ -153,6 +153,14 @@ static double more_work(const struct judging *t, const double ops[2])
 	return fabs(ops[1] - ops[0] * longer) <= 1 ? 0 : log(ops[1] / ops[0] / longer);
 }
 
+/* The whole has them where its kernels do not agree. */
+static bool has_two_readings(const struct judging *t, const double ops[2])
+{
+	if (t->rows->of_time)
+		return t->sides->is_mixed;
+	return ops[0] > 0 && ops[1] > 0 && !gt_diff_follows(t->sides, ops[0], ops[1]);
+}
+
 /* What a row is shown with: of steps the mean, where it occurs, times how often that is; of whole
  * traces all its time, of B for as much work as A has, for which the number of its operations
  * counts without an error. */
@@ -171,8 +179,7 @@ static void show(struct judging *t, struct gt_diff_row *row)
 	}
 	if (!t->sides->stepped) {
 		row->more_ops = more_work(t, ops);
-		if (!t->rows->of_time && fabs(t->sides->longer - 1) >= GT_DIFF_LENGTHS &&
-		    fabs(row->more_ops) >= GT_DIFF_LENGTHS)
+		if (fabs(t->sides->longer - 1) >= GT_DIFF_LENGTHS && has_two_readings(t, ops))
 			row->longer = log(t->sides->longer);
 		if (t->rows->of_time)
 			row->mean[1] /= t->sides->longer;

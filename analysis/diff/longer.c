@@ -9,7 +9,10 @@
 #include <stdlib.h>
 
 #include "analysis/diff/collect.h"
+#include "analysis/diff/judge.h"
 #include "analysis/diff/settle.h"
+
+#define MIXED 0.01 /* of the GPU time */
 
 double gt_diff_ops_of_rank(const struct gt_diff_sides *sides, const struct gt_diff_rows *rows,
 			   uint32_t row, int s, double *ret_ns)
@@ -30,6 +33,30 @@ double gt_diff_ops_of_rank(const struct gt_diff_sides *sides, const struct gt_di
 	return ops / fmax(ranks, 1);
 }
 
+bool gt_diff_follows(const struct gt_diff_sides *sides, double a, double b)
+{
+	return fabs(b - a * sides->longer) <= 1 ||
+	       fabs(log(b / a / sides->longer)) < GT_DIFF_LENGTHS;
+}
+
+/* Of the GPU time of kernels of both sides. */
+static double part_of_others(const struct gt_diff_sides *sides, const struct gt_diff_rows *kernels)
+{
+	double others = 0, all = 0;
+
+	for (uint32_t i = 0; i < kernels->groups.list.count; i++) {
+		double ns[2], a = gt_diff_ops_of_rank(sides, kernels, i, 0, &ns[0]);
+		double b = gt_diff_ops_of_rank(sides, kernels, i, 1, &ns[1]);
+
+		if (!(a > 0) || !(b > 0))
+			continue;
+		all += ns[0] + ns[1];
+		if (!gt_diff_follows(sides, a, b))
+			others += ns[0] + ns[1];
+	}
+	return all > 0 ? others / all : 0;
+}
+
 int gt_diff_find_longer(struct gt_diff_sides *sides, const struct gt_diff_rows *kernels)
 {
 	size_t count = kernels->groups.list.count, n = 0;
@@ -46,6 +73,7 @@ int gt_diff_find_longer(struct gt_diff_sides *sides, const struct gt_diff_rows *
 	}
 	if (n)
 		sides->longer = exp(gt_median(ratios, n));
+	sides->is_mixed = part_of_others(sides, kernels) > MIXED;
 	free(ratios);
 	return rc;
 }

@@ -52,6 +52,7 @@ struct gt_diff_sides {
 	bool has_steps[2];
 	bool is_chosen; /* the filter chooses among the operations of a step */
 	double longer;  /* operations of B per operation of A, without steps; else 1 */
+	bool is_mixed;  /* much of the GPU time is in kernels that do not follow that */
 };
 
 /* The runs of both sides, and what of them passes the filter. 0 or -ENOMEM; free with

@@ -117,7 +117,7 @@ static int see_piece(const struct gt_gap *gap, const struct gt_piece *piece, voi
 	return 0;
 }
 
-/* " in 3 gaps"; "" where only samples, of several gaps together, tell of loading. */
+/* " in 3 gaps"; "" where only samples, of several gaps together, show loading. */
 static int count_gaps(const struct gt_survey *survey, char *ret_text, size_t size)
 {
 	uint64_t gaps = 0;

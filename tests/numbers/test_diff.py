@@ -337,6 +337,9 @@ def two_readings_without_steps():
         assert found == ("slower" if k1 == 3 else "cannot tell"), (slow, k1, found)
         says = "kernel_1: " if k1 == 3 else "2.00 times as many operations of most kernels, but 40 of kernel_1 where A has 40"
         gate(5, a, b, expect=SLOWER if k1 == 3 else UNSURE, says=says)
+    runs = [trace(seed, 3) for seed in (11, 12, 13)] + ["--"]
+    runs += [trace(seed, 3, lambda k: 1 if k == 1 else 2, slow={1: 1.4}) for seed in (14, 15, 16)]
+    assert {row["Verdict"] for row in rows(*runs, table="overview").values()} == {"cannot tell"}, rows(*runs, table="overview")
     fewer = trace(3, 3, lambda k: 2 if k == 1 else 1)
     gate(5, trace(4, 3, lambda k: 2), fewer, expect=UNSURE, says="0.50 times as many")
     idle = diff_traces.base(0) + diff_traces.base(1) + diff_traces.base(2)
