@@ -92,6 +92,23 @@ class Tensors(unittest.TestCase):
         self.check_instants(path)
         self.check_tables(path)
 
+    def test_memory_view(self):
+        """TensorBoard's, by its plug-in: the same peak, blocks and reserved memory."""
+        python = os.environ.get("GPUTRACE_PYTHON") or os.path.join(SOURCE, ".venv", "bin", "python")
+        if subprocess.run([python, "-c", "import torch_tb_profiler"], capture_output=True, check=False).returncode \
+                if os.path.exists(python) else True:
+            self.skipTest("no torch_tb_profiler: scripts/setup --compat")
+        path = self.run_program("--memory")
+        done = subprocess.run([python, os.path.join(SOURCE, "tests", "compat", "reader_memory.py"), os.path.dirname(path)],
+                              capture_output=True, text=True, timeout=120, check=False)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        view, = json.loads(done.stdout).values()
+        self.assertIn("Memory", view["views"])
+        self.assertEqual(view["peaks"], {"GPU0": 10 * MB + 4096})
+        self.assertEqual({row[0] for row in view["curve"]["GPU0"]}, {4096 + 2 * MB * i for i in range(6)})
+        self.assertEqual({row[1] for row in view["curve"]["GPU0"]}, {20 * MB})
+        self.assertEqual(sorted(view["events"]["GPU0"]), [4096] + [2 * MB] * 5)
+
     def test_pytorch_1(self):
         self.check_instants(self.run_program("--memory", library=OLD))
 
