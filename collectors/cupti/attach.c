@@ -14,6 +14,7 @@
 #include "collectors/cupti/cupti.h"
 #include "collectors/cupti/foreign.h"
 #include "collectors/cupti/internal.h"
+#include "collectors/cupti/kinds.h"
 #include "collectors/cupti/library/blocks.h"
 #include "collectors/cupti/records/layout.h"
 #include "collectors/cupti/library/refusal.h"
@@ -112,39 +113,6 @@ static void enable_callbacks(const struct gt_config *config)
 	}
 }
 
-enum wanted_when { ALWAYS, WITH_SYNC, WITH_MEMORY };
-
-static const struct {
-	CUpti_ActivityKind kind;
-	const char *name;
-	enum wanted_when when;
-	bool dump;      /* also report those that exist already */
-	uint32_t since; /* version of CUPTI; older ones are not asked */
-} kinds[] = {
-	{CUPTI_ACTIVITY_KIND_DEVICE, "DEVICE", ALWAYS, true, 0},
-	{CUPTI_ACTIVITY_KIND_CONTEXT, "CONTEXT", ALWAYS, true, 0},
-	{CUPTI_ACTIVITY_KIND_STREAM, "STREAM", ALWAYS, true, 0},
-	{CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL, "CONCURRENT_KERNEL", ALWAYS, false, 0},
-	{CUPTI_ACTIVITY_KIND_MEMCPY, "MEMCPY", ALWAYS, false, 0},
-	{CUPTI_ACTIVITY_KIND_MEMCPY2, "MEMCPY2", ALWAYS, false, 0},
-	{CUPTI_ACTIVITY_KIND_MEMSET, "MEMSET", ALWAYS, false, 0},
-	{CUPTI_ACTIVITY_KIND_OVERHEAD, "OVERHEAD", ALWAYS, false, 0},
-	{CUPTI_ACTIVITY_KIND_SYNCHRONIZATION, "SYNCHRONIZATION", WITH_SYNC, false, 0},
-	{CUPTI_ACTIVITY_KIND_CUDA_EVENT, "CUDA_EVENT", WITH_SYNC, false, 0},
-	{CUPTI_ACTIVITY_KIND_MEMORY2, "MEMORY2", WITH_MEMORY, false, 0},
-	{CUPTI_ACTIVITY_KIND_MEMORY_POOL, "MEMORY_POOL", WITH_MEMORY, false, 0},
-	{(CUpti_ActivityKind)GT_CUPTI_KIND_HOST_NODE, "GRAPH_HOST_NODE", WITH_SYNC, false,
-	 GT_CUPTI_HOST_SINCE},
-	{(CUpti_ActivityKind)GT_CUPTI_KIND_HOST_LAUNCH, "HOST_LAUNCH", WITH_SYNC, false,
-	 GT_CUPTI_HOST_SINCE},
-};
-
-/* Whether this CUPTI can have it. */
-static bool exists(size_t i)
-{
-	return gt_cupti.api.version >= kinds[i].since;
-}
-
 static bool records_whole_graphs(void)
 {
 	return atomic_load(&gt_cupti.graphs) == GT_CUPTI_GRAPHS_WHOLE;
@@ -155,9 +123,10 @@ static void stop_kinds(void)
 {
 	bool hangs = gt_cupti_has_quirk(gt_cupti.api.version, GT_QUIRK_DISABLE_HANGS);
 
-	for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++) {
-		if (exists(i) && (!hangs || kinds[i].kind != CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL))
-			gt_cupti.api.cuptiActivityDisable(kinds[i].kind);
+	for (size_t i = 0; i < GT_CUPTI_KIND_COUNT; i++) {
+		if (gt_cupti_kind_may_be_on(i) &&
+		    (!hangs || gt_cupti_kinds[i].kind != CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL))
+			gt_cupti.api.cuptiActivityDisable(gt_cupti_kinds[i].kind);
 	}
 	gt_cupti_unified_disable();
 	gt_cupti_share(false);
@@ -223,9 +192,9 @@ static bool is_ours(CUpti_ActivityKind kind)
 {
 	if (kind == CUPTI_ACTIVITY_KIND_UNIFIED_MEMORY_COUNTER)
 		return gt_config_bool(gt_cupti.config, GT_CONFIG_UNIFIED_MEMORY);
-	for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++) {
-		if (kinds[i].kind == kind)
-			return true;
+	for (size_t i = 0; i < GT_CUPTI_KIND_COUNT; i++) {
+		if (gt_cupti_kinds[i].kind == kind)
+			return gt_cupti_kind_is_ours(i);
 	}
 	return kind == CUPTI_ACTIVITY_KIND_GRAPH_TRACE && records_whole_graphs();
 }
@@ -376,23 +345,15 @@ static void enable_graphs(struct gt_cupti_status *status)
 	gt_log_say("--graphs=%s is not possible, graphs are recorded by nodes: %s", how, why);
 }
 
-static bool is_wanted(const struct gt_config *config, size_t i)
-{
-	if (kinds[i].when == WITH_SYNC && !gt_config_bool(config, GT_CONFIG_SYNC))
-		return false;
-	return exists(i) &&
-	       (kinds[i].when != WITH_MEMORY || gt_config_bool(config, GT_CONFIG_MEMORY));
-}
-
 static void enable_kinds(const struct gt_config *config, struct gt_cupti_status *status)
 {
 	if (gt_cupti.waits)
 		return;
-	for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++) {
-		if (!is_wanted(config, i))
+	for (size_t i = 0; i < GT_CUPTI_KIND_COUNT; i++) {
+		if (!gt_cupti_kind_is_wanted(config, i))
 			continue;
-		gt_cupti_note_refused(status, kinds[i].name,
-				      enable_kind(kinds[i].kind, kinds[i].dump));
+		gt_cupti_note_refused(status, gt_cupti_kinds[i].name,
+				      enable_kind(gt_cupti_kinds[i].kind, gt_cupti_kinds[i].dump));
 	}
 	gt_cupti_unified_enable(config);
 	enable_graphs(status);
