@@ -142,7 +142,8 @@ static const struct gt_cmdline_spec spec = {
 		"operation that passes, from the first to the last of these; other work is "
 		"neither busy nor idle. Each process has its own gaps, also where two processes "
 		"share a GPU; a note says so, because the idle time of one may be work of the "
-		"other.",
+		"other. Clocks that were kept down (run --nvml) are a note, too: work took longer, "
+		"which is no idle time.",
 	.example = "# gaps of 50 us and more, the ten most expensive causes\n"
 		   "gputrace gaps --min=50us --top=10 trace.json",
 	.options = options,
