@@ -6,7 +6,7 @@
 
 #include "pipeline/output/outlet.h"
 
-#define MOST 4096 /* a program loads thousands of kernels, but not between two deliveries */
+#define MOST 512 /* a record of GPU work looks through them */
 
 bool gt_loadings_hold(struct gt_waiting *waiting, const struct gt_event *event)
 {
