@@ -9,6 +9,7 @@
 #ifndef GT_ANALYSIS_GAPS_H
 #define GT_ANALYSIS_GAPS_H
 
+#include "analysis/group_merge.h"
 #include "analysis/key.h"
 #include "analysis/table/table.h"
 #include "trace/job.h"
@@ -43,6 +44,7 @@ struct gt_gap {
 
 /* All gaps of a job, and what its devices did otherwise. */
 struct gt_gaps {
+	const struct gt_job *job;
 	GT_VEC(struct gt_gap) list;
 	int64_t wall;               /* sum over devices from the first to the last operation */
 	int64_t idle;               /* sum of all gaps, also of those shorter than the minimum */
@@ -73,10 +75,6 @@ struct gt_piece {
 /* Receives a piece; a negative errno ends the walk. */
 typedef int (*gt_gap_piece)(const struct gt_gap *gap, const struct gt_piece *piece, void *data);
 
-/* "No gap is as long as 1.000 s (--min): ...", where the minimum @min_ns hides them all. False: it
- * does not. */
-bool gt_gaps_hidden(const struct gt_gaps *gaps, int64_t min_ns, char *ret_text, size_t size);
-
 /* Hands out the pieces of one gap, in order of time. */
 int gt_gaps_explain(const struct gt_gap *gap, gt_gap_piece piece, void *data);
 
@@ -95,32 +93,92 @@ const char *gt_gaps_thread(const struct gt_model *model, uint32_t thread, char *
 void gt_gaps_place(const struct gt_model *model, uint32_t stack, char *out, size_t size,
 		   bool *ret_is_data);
 
+/* The groups that the tables of idle time are made of. */
+enum gt_gaps_set {
+	GT_GAPS_SUMS,     /* struct gt_gaps, samples, whose frames the places are */
+	GT_GAPS_BASES,    /* time by cause and place: analysis/share.h */
+	GT_GAPS_PLACES,   /* the same, by samples in it */
+	GT_GAPS_FILES,    /* that calls of the operating system waited for */
+	GT_GAPS_KEYS,     /* time, and */
+	GT_GAPS_LAUNCHES, /* the last launches before it: analysis/gaps_before.h */
+	GT_GAPS_DEVICES,  /* numbers of struct gt_device_use */
+	GT_GAPS_SET_COUNT_
+};
+
+/* What a part of the traces says of idle time. */
+struct gt_gaps_parts {
+	struct gt_group_set sets[GT_GAPS_SET_COUNT_];
+};
+
+/* Starts empty ones. 0 or -ENOMEM; free with gt_gaps_parts_fini in either case. */
+int gt_gaps_parts_init(struct gt_gaps_parts *parts);
+void gt_gaps_parts_fini(struct gt_gaps_parts *parts);
+
+/* Adds the gaps of @min_ns or longer and the use of the devices. 0 or -ENOMEM. */
+int gt_gaps_map(struct gt_gaps_parts *parts, const struct gt_job *job,
+		const struct gt_filter *filter, int64_t min_ns);
+
+/* Sums of all traces, by name: tags are added, or the greatest one counts, or that of the first
+ * trace. */
+enum gt_gaps_tag { GT_GAPS_TAG_SUM, GT_GAPS_TAG_MAX, GT_GAPS_TAG_FRAME };
+#define GT_GAPS_WALL    "wall"
+#define GT_GAPS_IDLE    "idle"
+#define GT_GAPS_WINDOW  "window"
+#define GT_GAPS_GAPS    "gaps"
+#define GT_GAPS_SHORTER "shorter" /* and the longest of them */
+#define GT_GAPS_BEFORE  "before"  /* and the longest; its count is another one */
+#define GT_GAPS_AFTER   "after"
+#define GT_GAPS_COUNT   " count"
+#define GT_GAPS_FRAME   "frame"
+#define GT_GAPS_TAKEN   "samples"
+
+/* Whose frames the places are: a trace has some, and whose they are is known. */
+enum gt_gaps_frame { GT_GAPS_FRAME_NONE, GT_GAPS_FRAME_USER, GT_GAPS_FRAME_INNERMOST };
+
+/* One of the sums. */
+struct gt_group *gt_gaps_sum(struct gt_gaps_parts *parts, const char *name);
+int64_t gt_gaps_total(struct gt_gaps_parts *parts, const char *name);
+
+/* Parts of gt_gaps_map: from gaps that are found. */
+int gt_gaps_map_causes(struct gt_gaps_parts *parts, const struct gt_gaps *gaps);
+void gt_gaps_map_sums(struct gt_gaps_parts *parts, const struct gt_gaps *gaps);
+int gt_gaps_map_clocks(struct gt_gaps_parts *parts, const struct gt_job *job);
+
+/* Of these the groups of devices. */
+int gt_gaps_map_devices(const struct gt_job *job, const struct gt_filter *filter,
+			struct gt_groups *groups);
+
 /* One row per cause and place, largest first, with the number of gaps that it has a part in:
  * several rows share a gap. With samples (--sample-cpu) a column more, their number: a host's time
- * is split by them. */
-int gt_gaps_table(const struct gt_gaps *gaps, struct gt_table *ret_table);
+ * is split by them. Once. */
+int gt_gaps_fill_causes(struct gt_gaps_parts *parts, struct gt_table *ret_table);
+
+/* One row per process and device: busy, idle, compute, copy, communication, overlap. Processes of
+ * the same rank are distinguished by their ids. */
+int gt_gaps_fill_devices(struct gt_gaps_parts *parts, struct gt_table *ret_table);
+
+/* One row per process and device: the time that was looked at (struct gt_device_use), how much of
+ * it was busy and idle, and the idle time in it before the first and after the last operation. */
+int gt_gaps_fill_windows(struct gt_gaps_parts *parts, struct gt_table *ret_table);
+
+/* "No gap is as long as 1.000 s (--min): ...", where the minimum @min_ns hides them all. False: it
+ * does not. */
+bool gt_gaps_hidden(struct gt_gaps_parts *parts, int64_t min_ns, char *ret_text, size_t size);
 
 /* "Samples: 221 of 753 due (29 %); 468 too late ...", where it is less than 95 %. False: it is not,
  * or the traces have no samples. Of the whole traces, whatever a filter leaves. */
-bool gt_gaps_missed(const struct gt_job *job, char *ret_text, size_t size);
+bool gt_gaps_missed(struct gt_gaps_parts *parts, char *ret_text, size_t size);
 
 /* "throttled: the clocks of rank 0 GPU 0 were kept down (power limit 12 %) ...", where run --nvml
  * saw it for 5 % of the time or more. False: it did not. Of the whole traces. */
-bool gt_gaps_clocks(const struct gt_job *job, char *ret_text, size_t size);
+bool gt_gaps_clocks(struct gt_gaps_parts *parts, char *ret_text, size_t size);
 
 /* Did two processes of one host and rank use a device of the same number at the same time? Then
  * what is idle in one may be the other's work: a trace tells a device's number among those that its
  * process saw, not which one it is. */
-bool gt_gaps_shared(const struct gt_job *job, const struct gt_filter *filter);
+bool gt_gaps_shared(struct gt_gaps_parts *parts);
 
-/* One row per process and device: busy, idle, compute, copy, communication, overlap. Processes of
- * the same rank are distinguished by their ids. */
-int gt_gaps_devices(const struct gt_job *job, const struct gt_filter *filter,
-		    struct gt_table *ret_table);
-
-/* One row per process and device: the time that was looked at (struct gt_device_use), how much of
- * it was busy and idle, and the idle time in it before the first and after the last operation. */
-int gt_gaps_windows(const struct gt_job *job, const struct gt_filter *filter,
-		    struct gt_table *ret_table);
+/* The causes of the gaps of one set: gt_gaps_fill_causes of these alone. */
+int gt_gaps_table(const struct gt_gaps *gaps, struct gt_table *ret_table);
 
 #endif

@@ -12,7 +12,6 @@
 
 #define PLACE      2048
 #define NAME_WIDTH 60
-#define KEY_BYTES  12288
 
 int gt_gaps_before_init(struct gt_gaps_before *before)
 {
@@ -59,24 +58,34 @@ int gt_gaps_before_add(struct gt_gaps_before *before, const struct gt_gap *gap, 
 		       int64_t ns)
 {
 	struct gt_group *of = gt_groups_get(&before->keys, key), *launch;
-	char place[PLACE], both[KEY_BYTES];
-	size_t index;
+	char place[PLACE];
 
 	if (!of)
 		return -ENOMEM;
 	of->tag[0] += ns;
-	index = (size_t)(of - before->keys.list.at);
 	print_launch(gap, place, sizeof(place));
 	if (!*place)
 		return 0;
-	snprintf(both, sizeof(both), "%zu %s", index, place);
-	launch = gt_groups_get(&before->launches, both);
+	launch = gt_pair_get(&before->launches, key, place);
 	if (!launch)
 		return -ENOMEM;
 	launch->tag[0] += ns;
-	launch->tag[1] = (int64_t)index;
-	if (!of->tag[1] || launch->tag[0] > before->launches.list.at[of->tag[1] - 1].tag[0])
-		of->tag[1] = launch - before->launches.list.at + 1;
+	return 0;
+}
+
+int gt_gaps_before_choose(struct gt_gaps_before *before)
+{
+	const struct gt_group *launches = before->launches.list.at;
+
+	for (size_t i = 0; i < before->launches.list.count; i++) {
+		struct gt_group *of = gt_pair_first(&before->keys,
+						    gt_group_name(&before->launches, &launches[i]));
+
+		if (!of)
+			return -ENOMEM;
+		if (!of->tag[1] || launches[i].tag[0] > launches[of->tag[1] - 1].tag[0])
+			of->tag[1] = (int64_t)i + 1;
+	}
 	return 0;
 }
 
@@ -88,7 +97,7 @@ struct gt_gaps_launch gt_gaps_before_of(struct gt_gaps_before *before, const cha
 		return (struct gt_gaps_launch){0};
 	most = &before->launches.list.at[of->tag[1] - 1];
 	return (struct gt_gaps_launch){
-		.place = strchr(gt_group_name(&before->launches, most), ' ') + 1,
+		.place = gt_pair_second(gt_group_name(&before->launches, most)),
 		.ns = most->tag[0],
 		.of = of->tag[0],
 	};

@@ -11,8 +11,9 @@
 
 /* Idle time by key, and by key and last launch. */
 struct gt_gaps_before {
-	struct gt_groups keys;     /* tag[0]: ns; tag[1]: the launch with most of it, + 1 */
-	struct gt_groups launches; /* by key and place; tag[0]: ns, tag[1]: the key */
+	struct gt_groups keys;     /* tag[0]: ns; tag[1]: gt_gaps_before_choose: the launch with
+				      most of it, + 1 */
+	struct gt_groups launches; /* by key and place (gt_pair_get); tag[0]: ns */
 };
 
 /* The launch with the most idle time of a key. */
@@ -29,6 +30,9 @@ void gt_gaps_before_fini(struct gt_gaps_before *before);
 /* @ns of a gap, which count for @key. -ENOMEM. */
 int gt_gaps_before_add(struct gt_gaps_before *before, const struct gt_gap *gap, const char *key,
 		       int64_t ns);
+
+/* Behind the last gap. -ENOMEM. */
+int gt_gaps_before_choose(struct gt_gaps_before *before);
 
 /* Of all gaps of @key. The text is valid as long as the set. */
 struct gt_gaps_launch gt_gaps_before_of(struct gt_gaps_before *before, const char *key);

@@ -55,14 +55,24 @@ struct gaps_causes_row {
 	const char *text;
 };
 
+/* While gaps are put into words. */
 struct causes {
 	struct gt_shares shares;   /* names: the cause as a digit, then the place */
-	struct gt_groups rows;     /* the same without a line; index in list: of a row */
-	struct gt_groups lines;    /* with the line, or file; tag[0]: samples or ns, tag[1]: row */
+	struct gt_groups files;    /* that calls waited for; tag[0]: ns, label: the row's name */
 	struct gt_groups os_calls; /* by what words depend on */
+	struct gt_groups os_rows;  /* the same without a file */
 	struct gt_gaps_before before;
-	GT_VEC(struct gaps_causes_row) row;
 	int64_t gap; /* number of the one whose pieces are taken */
+	char key[KEY_BYTES];
+};
+
+/* While the table is made. */
+struct causes_table {
+	struct gt_shares shares;
+	struct gt_gaps_before before;
+	struct gt_groups rows;  /* as of the bases, without a line; index in list: of a row */
+	struct gt_groups lines; /* with the line, or file; tag[0]: samples or ns, tag[1]: row */
+	GT_VEC(struct gaps_causes_row) row;
 	char key[KEY_BYTES];
 };
 
@@ -108,20 +118,6 @@ static int add_samples(struct causes *c, const struct gt_gap *gap, const struct 
 	return rc;
 }
 
-static struct gaps_causes_row *row_of(struct causes *c, const char *key, size_t *ret_index)
-{
-	struct gt_group *group = gt_groups_get(&c->rows, key);
-
-	if (!group)
-		return NULL;
-	*ret_index = (size_t)(group - c->rows.list.at);
-	if (*ret_index == c->row.count &&
-	    !gt_vec_push(&c->row,
-			 ((struct gaps_causes_row){.text = gt_group_name(&c->rows, group)})))
-		return NULL;
-	return &c->row.at[*ret_index];
-}
-
 /* What a group of equal calls of the operating system has: numbers of others, + 1. */
 enum { TAG_ROW, TAG_FILE };
 
@@ -129,24 +125,24 @@ enum { TAG_ROW, TAG_FILE };
 static int name_os_call(struct causes *c, const struct gt_model *model,
 			const struct gt_piece *piece, struct gt_group *group)
 {
-	struct gt_group *file = NULL;
-	size_t index,
-		n = (size_t)snprintf(c->key, sizeof(c->key), "%c", FIRST_CAUSE + (int)piece->cause);
+	struct gt_group *file = NULL, *row;
+	size_t n = (size_t)snprintf(c->key, sizeof(c->key), "%c", FIRST_CAUSE + (int)piece->cause);
 
 	if (model->os_calls.at[piece->os_call].file != GT_NAME_NONE) {
 		gt_gaps_os_call(model, piece->os_call, true, c->key + n, sizeof(c->key) - n);
-		file = gt_groups_get(&c->lines, c->key);
+		file = gt_groups_get(&c->files, c->key);
 		if (!file)
 			return -ENOMEM;
 	}
 	gt_gaps_os_call(model, piece->os_call, false, c->key + n, sizeof(c->key) - n);
-	if (!row_of(c, c->key, &index))
+	row = gt_groups_get(&c->os_rows, c->key);
+	if (!row)
 		return -ENOMEM;
-	group->tag[TAG_ROW] = (int64_t)index + 1;
+	group->tag[TAG_ROW] = row - c->os_rows.list.at + 1;
 	if (!file)
 		return 0;
-	file->tag[1] = (int64_t)index;
-	group->tag[TAG_FILE] = file - c->lines.list.at + 1;
+	file->label = gt_names_put(&c->files.names, c->key, strlen(c->key));
+	group->tag[TAG_FILE] = file - c->files.list.at + 1;
 	return 0;
 }
 
@@ -154,8 +150,7 @@ static int name_os_call(struct causes *c, const struct gt_model *model,
 static int add_os_call(struct causes *c, const struct gt_gap *gap, const struct gt_piece *piece)
 {
 	const struct gt_model_os_call *call = &gap->model->os_calls.at[piece->os_call];
-	struct gt_group *group, *file;
-	struct gaps_causes_row *row;
+	struct gt_group *group;
 	int rc = 0;
 
 	snprintf(c->key, sizeof(c->key), "%p %u %u %u %u %d", (const void *)gap->model, call->name,
@@ -167,14 +162,10 @@ static int add_os_call(struct causes *c, const struct gt_gap *gap, const struct 
 		rc = name_os_call(c, gap->model, piece, group);
 	if (rc)
 		return rc;
-	row = &c->row.at[group->tag[TAG_ROW] - 1];
-	if (group->tag[TAG_FILE]) {
-		file = &c->lines.list.at[group->tag[TAG_FILE] - 1];
-		row->files += !file->tag[0];
-		file->tag[0] += piece->ns;
-	}
+	if (group->tag[TAG_FILE])
+		c->files.list.at[group->tag[TAG_FILE] - 1].tag[0] += piece->ns;
 	snprintf(c->key, sizeof(c->key), "%s",
-		 gt_group_name(&c->rows, &c->rows.list.at[group->tag[TAG_ROW] - 1]));
+		 gt_group_name(&c->os_rows, &c->os_rows.list.at[group->tag[TAG_ROW] - 1]));
 	rc = gt_gaps_before_add(&c->before, gap, c->key, piece->ns);
 	return rc ? rc : gt_shares_span(&c->shares, c->key, c->gap, piece->ns);
 }
@@ -193,8 +184,23 @@ static int add_piece(const struct gt_gap *gap, const struct gt_piece *piece, voi
 	return rc || piece->thread == GT_NONE ? rc : add_samples(c, gap, piece, c->key);
 }
 
+static struct gaps_causes_row *row_of(struct causes_table *c, const char *key, size_t *ret_index)
+{
+	struct gt_group *group = gt_groups_get(&c->rows, key);
+
+	if (!group)
+		return NULL;
+	*ret_index = (size_t)(group - c->rows.list.at);
+	if (*ret_index == c->row.count &&
+	    !gt_vec_push(&c->row,
+			 ((struct gaps_causes_row){.text = gt_group_name(&c->rows, group)})))
+		return NULL;
+	return &c->row.at[*ret_index];
+}
+
 /* Of the bases that a row has parts of the one with the most. */
-static void take_launch(struct causes *c, const struct gt_share *share, struct gaps_causes_row *row)
+static void take_launch(struct causes_table *c, const struct gt_share *share,
+			struct gaps_causes_row *row)
 {
 	struct gt_gaps_launch launch = gt_gaps_before_of(&c->before, share->base);
 	int64_t weight =
@@ -210,7 +216,7 @@ static void take_launch(struct causes *c, const struct gt_share *share, struct g
 static int add_share(const struct gt_share *share, void *data)
 {
 	const char *place = share->place ? share->place : share->base;
-	struct causes *c = data;
+	struct causes_table *c = data;
 	struct gt_group *line;
 	struct gaps_causes_row *row;
 	size_t index;
@@ -238,7 +244,7 @@ static int add_share(const struct gt_share *share, void *data)
 }
 
 /* The texts of names move while there are new ones: taken when all are there. */
-static void choose_lines(struct causes *c)
+static void choose_lines(struct causes_table *c)
 {
 	for (size_t i = 0; i < c->row.count; i++)
 		c->row.at[i].text = gt_group_name(&c->rows, &c->rows.list.at[i]);
@@ -256,22 +262,6 @@ static void choose_lines(struct causes *c)
 static double percent(int64_t part, int64_t of)
 {
 	return of > 0 ? (double)part * 100 / (double)of : 0;
-}
-
-static bool has_frames(const struct gt_model *model)
-{
-	for (size_t i = 0; i < model->threads.count; i++)
-		if (model->threads.at[i].range[GT_RANGE_PYTHON].count)
-			return true;
-	return model->stacks.count;
-}
-
-/* Whose frames the places are (--frame); "" where no trace has any. */
-static const char *frame_of(const struct gt_gaps *gaps)
-{
-	if (!gaps->list.count || !has_frames(gaps->list.at[0].model))
-		return "";
-	return gaps->list.at[0].model->ranks ? "user" : "innermost";
 }
 
 /* Whether the place of a row tells the launch before its gaps. */
@@ -308,40 +298,51 @@ static void put_place(struct gt_table *table, const struct gaps_causes_row *row)
 	gt_table_text(table, text);
 }
 
+/* What rows are parts of. */
+struct causes_whole {
+	int64_t wall, window, gaps, frame;
+	bool has_samples;
+};
+
 static void put_row(struct gt_table *table, const struct gaps_causes_row *row,
-		    const struct gt_gaps *gaps, bool has_samples)
+		    const struct causes_whole *whole)
 {
-	double most =
-		fmin(row->count + 0.5, (double)gaps->list.count); /* shares of several bases */
+	static const char *const frames[] = {"", "user", "innermost"};
+	double most = fmin(row->count + 0.5, (double)whole->gaps); /* shares of several bases */
 	double count = fmax((double)(int64_t)most, 1);
 
-	gt_table_number(table, percent(row->total, gaps->wall));
-	gt_table_number(table, percent(row->total, gaps->window));
+	gt_table_number(table, percent(row->total, whole->wall));
+	gt_table_number(table, percent(row->total, whole->window));
 	gt_table_number(table, (double)row->total);
 	gt_table_number(table, count);
 	gt_table_number(table, (double)row->total / count);
 	gt_table_number(table, (double)row->max);
-	if (has_samples)
+	if (whole->has_samples)
 		gt_table_number(table, (double)row->samples);
 	gt_table_text(table, gt_cause_names[row->text[0] - FIRST_CAUSE]);
-	gt_table_text(table, frame_of(gaps));
+	gt_table_text(table, frames[whole->frame]);
 	put_place(table, row);
 }
 
 /* Idle time of the window that no operation encloses: no part of wall. */
-static void put_edge(struct gt_table *table, const struct gt_gaps_edge *edge,
-		     const struct gt_gaps *gaps, bool has_samples, const char *cause,
+static void put_edge(struct gt_table *table, struct gt_gaps_parts *parts,
+		     const struct causes_whole *whole, const char *edge, const char *cause,
 		     const char *where)
 {
-	if (!edge->total)
+	char name[32];
+	int64_t total = gt_gaps_total(parts, edge), count;
+
+	snprintf(name, sizeof(name), "%s" GT_GAPS_COUNT, edge);
+	count = gt_gaps_total(parts, name);
+	if (!total)
 		return;
 	gt_table_absent(table, "-");
-	gt_table_number(table, percent(edge->total, gaps->window));
-	gt_table_number(table, (double)edge->total);
-	gt_table_number(table, (double)edge->count);
-	gt_table_number(table, (double)edge->total / (double)edge->count);
-	gt_table_number(table, (double)edge->max);
-	if (has_samples)
+	gt_table_number(table, percent(total, whole->window));
+	gt_table_number(table, (double)total);
+	gt_table_number(table, (double)count);
+	gt_table_number(table, (double)total / (double)count);
+	gt_table_number(table, (double)gt_gaps_sum(parts, edge)->tag[GT_GAPS_TAG_MAX]);
+	if (whole->has_samples)
 		gt_table_number(table, 0);
 	gt_table_text(table, cause);
 	gt_table_text(table, "");
@@ -351,114 +352,167 @@ static void put_edge(struct gt_table *table, const struct gt_gaps_edge *edge,
 	gt_table_text(table, where);
 }
 
-static int build(struct causes *c, const struct gt_gaps *gaps)
+static int explain_all(struct causes *c, const struct gt_gaps *gaps)
 {
-	int rc = gt_shares_init(&c->shares);
+	struct gt_groups *const groups[] = {&c->shares.bases, &c->shares.places, &c->files,
+					    &c->before.keys, &c->before.launches};
+	int rc = 0;
+
+	for (size_t i = 0; !rc && i < gaps->list.count; i++) {
+		const struct gt_gap *gap = &gaps->list.at[i];
+
+		c->gap = (int64_t)i;
+		for (size_t k = 0; k < sizeof(groups) / sizeof(groups[0]); k++)
+			groups[k]->trace =
+				gt_job_order(gaps->job, (size_t)(gap->model - gaps->job->models));
+		rc = gt_gaps_explain(gap, add_piece, c);
+	}
+	return rc;
+}
+
+/* The groups are the parts' own: lent for as long as gaps are put into words. */
+int gt_gaps_map_causes(struct gt_gaps_parts *parts, const struct gt_gaps *gaps)
+{
+	struct causes *c = calloc(1, sizeof(*c));
+	int rc = c ? gt_groups_init(&c->os_calls) : -ENOMEM;
 
 	if (!rc)
-		rc = gt_groups_init(&c->rows);
+		rc = gt_groups_init(&c->os_rows);
+	if (c) {
+		c->shares = (struct gt_shares){parts->sets[GT_GAPS_BASES].groups,
+					       parts->sets[GT_GAPS_PLACES].groups};
+		c->before = (struct gt_gaps_before){parts->sets[GT_GAPS_KEYS].groups,
+						    parts->sets[GT_GAPS_LAUNCHES].groups};
+		c->files = parts->sets[GT_GAPS_FILES].groups;
+		if (!rc)
+			rc = explain_all(c, gaps);
+		parts->sets[GT_GAPS_BASES].groups = c->shares.bases;
+		parts->sets[GT_GAPS_PLACES].groups = c->shares.places;
+		parts->sets[GT_GAPS_KEYS].groups = c->before.keys;
+		parts->sets[GT_GAPS_LAUNCHES].groups = c->before.launches;
+		parts->sets[GT_GAPS_FILES].groups = c->files;
+		gt_groups_fini(&c->os_calls);
+		gt_groups_fini(&c->os_rows);
+	}
+	free(c);
+	return rc;
+}
+
+/* Of a place of a call without its file: the files that it waited for. */
+static int take_files(struct causes_table *c, struct gt_groups *files)
+{
+	for (size_t i = 0; i < files->list.count; i++) {
+		const struct gt_group *file = &files->list.at[i];
+		struct gaps_causes_row *row;
+		struct gt_group *line;
+		size_t index;
+
+		row = row_of(c, gt_names_get(&files->names, file->label), &index);
+		line = row ? gt_groups_get(&c->lines, gt_group_name(files, file)) : NULL;
+		if (!line)
+			return -ENOMEM;
+		row->files += file->tag[0] > 0;
+		line->tag[0] = file->tag[0];
+		line->tag[1] = (int64_t)index;
+	}
+	return 0;
+}
+
+static int make_rows(struct causes_table *c, struct gt_gaps_parts *parts)
+{
+	int rc = gt_groups_init(&c->rows);
+
 	if (!rc)
 		rc = gt_groups_init(&c->lines);
 	if (!rc)
-		rc = gt_groups_init(&c->os_calls);
+		rc = take_files(c, &parts->sets[GT_GAPS_FILES].groups);
 	if (!rc)
-		rc = gt_gaps_before_init(&c->before);
-	for (size_t i = 0; !rc && i < gaps->list.count; i++) {
-		c->gap = (int64_t)i;
-		rc = gt_gaps_explain(&gaps->list.at[i], add_piece, c);
-	}
+		rc = gt_gaps_before_choose(&c->before);
 	if (!rc)
 		rc = gt_shares_each(&c->shares, add_share, c);
 	choose_lines(c);
 	return rc;
 }
 
-static const char *title_of(const struct gt_gaps *gaps)
+static const char *title_of(int64_t frame)
 {
-	const char *frame = frame_of(gaps);
+	static const char *const titles[] = {
+		[GT_GAPS_FRAME_NONE] = "Why the GPU was idle",
+		[GT_GAPS_FRAME_USER] = "Why the GPU was idle, by places in the user's code",
+		[GT_GAPS_FRAME_INNERMOST] = "Why the GPU was idle (innermost frame)",
+	};
 
-	if (!*frame)
-		return "Why the GPU was idle";
-	return *frame == 'u' ? "Why the GPU was idle, by places in the user's code"
-			     : "Why the GPU was idle (innermost frame)";
+	return titles[frame];
 }
 
-int gt_gaps_table(const struct gt_gaps *gaps, struct gt_table *ret_table)
+/* A name of another process may begin with anything. */
+static bool is_cause(const struct gaps_causes_row *row)
 {
-	struct causes *c = calloc(1, sizeof(*c));
-	int rc = c ? build(c, gaps) : -ENOMEM;
-	bool has_samples = false;
+	return row->text[0] >= FIRST_CAUSE && row->text[0] < FIRST_CAUSE + GT_CAUSE_COUNT_;
+}
 
-	for (size_t i = 0; c && i < c->row.count; i++)
-		has_samples |= c->row.at[i].samples > 0;
-	gt_table_init(ret_table, "gpu_idle_causes", title_of(gaps),
-		      has_samples ? sampled_columns : columns,
-		      has_samples ? sizeof(sampled_columns) / sizeof(sampled_columns[0])
-				  : sizeof(columns) / sizeof(columns[0]));
-	ret_table->kept = WINDOW_SHARE + 2;
-	ret_table->minor = 1u << WINDOW_SHARE;
-	ret_table->least = LEAST_PLACE;
-	for (size_t i = 0; !rc && i < c->row.count; i++)
-		put_row(ret_table, &c->row.at[i], gaps, has_samples);
-	put_edge(ret_table, &gaps->before, gaps, has_samples, "before first", "(no operation yet)");
-	put_edge(ret_table, &gaps->after, gaps, has_samples, "after last",
-		 "(no operation any more)");
-	gt_table_sort(ret_table, "total");
+static void fill_causes(const struct causes_table *c, struct gt_gaps_parts *parts,
+			struct gt_table *table)
+{
+	struct causes_whole whole = {
+		.wall = gt_gaps_total(parts, GT_GAPS_WALL),
+		.window = gt_gaps_total(parts, GT_GAPS_WINDOW),
+		.gaps = gt_gaps_total(parts, GT_GAPS_GAPS),
+		.frame = gt_gaps_sum(parts, GT_GAPS_FRAME)->tag[GT_GAPS_TAG_FRAME],
+	};
+
+	if (whole.frame < GT_GAPS_FRAME_NONE || whole.frame > GT_GAPS_FRAME_INNERMOST)
+		whole.frame = GT_GAPS_FRAME_NONE;
+	for (size_t i = 0; i < c->row.count; i++)
+		whole.has_samples |= c->row.at[i].samples > 0;
+	gt_table_init(table, "gpu_idle_causes", title_of(whole.frame),
+		      whole.has_samples ? sampled_columns : columns,
+		      whole.has_samples ? sizeof(sampled_columns) / sizeof(sampled_columns[0])
+					: sizeof(columns) / sizeof(columns[0]));
+	table->kept = WINDOW_SHARE + 2;
+	table->minor = 1u << WINDOW_SHARE;
+	table->least = LEAST_PLACE;
+	for (size_t i = 0; i < c->row.count; i++)
+		if (is_cause(&c->row.at[i]))
+			put_row(table, &c->row.at[i], &whole);
+	put_edge(table, parts, &whole, GT_GAPS_BEFORE, "before first", "(no operation yet)");
+	put_edge(table, parts, &whole, GT_GAPS_AFTER, "after last", "(no operation any more)");
+	gt_table_sort(table, "total");
+}
+
+int gt_gaps_fill_causes(struct gt_gaps_parts *parts, struct gt_table *ret_table)
+{
+	struct causes_table *c = calloc(1, sizeof(*c));
+	int rc = -ENOMEM;
+
 	if (c) {
-		gt_shares_fini(&c->shares);
+		c->shares = (struct gt_shares){parts->sets[GT_GAPS_BASES].groups,
+					       parts->sets[GT_GAPS_PLACES].groups};
+		c->before = (struct gt_gaps_before){parts->sets[GT_GAPS_KEYS].groups,
+						    parts->sets[GT_GAPS_LAUNCHES].groups};
+		rc = make_rows(c, parts);
+		parts->sets[GT_GAPS_BASES].groups = c->shares.bases;
+		parts->sets[GT_GAPS_PLACES].groups = c->shares.places;
+		parts->sets[GT_GAPS_KEYS].groups = c->before.keys;
+		parts->sets[GT_GAPS_LAUNCHES].groups = c->before.launches;
+		fill_causes(c, parts, ret_table);
 		gt_groups_fini(&c->rows);
 		gt_groups_fini(&c->lines);
-		gt_groups_fini(&c->os_calls);
-		gt_gaps_before_fini(&c->before);
 		gt_vec_free(&c->row);
 	}
 	free(c);
 	return rc;
 }
 
-static uint64_t sum_of(const struct gt_job *job, enum gt_ledger_key key)
+int gt_gaps_table(const struct gt_gaps *gaps, struct gt_table *ret_table)
 {
-	uint64_t sum = 0;
-	int64_t count;
+	struct gt_gaps_parts parts;
+	int rc = gt_gaps_parts_init(&parts), filled;
 
-	for (size_t i = 0; i < job->count; i++)
-		if (gt_header_int(&job->models[i].reading.header, "ledger",
-				  gt_ledger_rows[key].json, &count) &&
-		    count > 0)
-			sum += (uint64_t)count;
-	return sum;
-}
-
-bool gt_gaps_missed(const struct gt_job *job, char *ret_text, size_t size)
-{
-	static const struct {
-		enum gt_ledger_key key;
-		const char *what;
-	} missed[] = {
-		{GT_LEDGER_SAMPLES_LATE, "too late for a processor"},
-		{GT_LEDGER_SAMPLES_SKIPPED, "in calls or not possible"},
-		{GT_LEDGER_SAMPLES_LOST, "failed"},
-	};
-	uint64_t taken = sum_of(job, GT_LEDGER_SAMPLES_RECEIVED), due = taken;
-	const char *gap = "; ";
-	size_t n;
-
-	for (size_t i = 0; i < sizeof(missed) / sizeof(missed[0]); i++)
-		due += sum_of(job, missed[i].key);
-	if (!taken || (double)taken >= (double)due * 0.95)
-		return false;
-	n = (size_t)snprintf(ret_text, size, "Samples: %" PRIu64 " of %" PRIu64 " due (%.0f %%)",
-			     taken, due, (double)taken * 100 / (double)due);
-	for (size_t i = 0; i < sizeof(missed) / sizeof(missed[0]) && n < size; i++) {
-		uint64_t count = sum_of(job, missed[i].key);
-
-		if (!count)
-			continue;
-		n += (size_t)snprintf(ret_text + n, size - n, "%s%" PRIu64 " %s", gap, count,
-				      missed[i].what);
-		gap = ", ";
-	}
-	if (n < size)
-		snprintf(ret_text + n, size - n, ". Each stands for the time around it.");
-	return true;
+	if (!rc)
+		rc = gt_gaps_map_causes(&parts, gaps);
+	gt_gaps_map_sums(&parts, gaps);
+	filled = gt_gaps_fill_causes(&parts, ret_table);
+	gt_gaps_parts_fini(&parts);
+	return rc ? rc : filled;
 }

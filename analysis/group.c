@@ -4,6 +4,7 @@
  */
 #include "analysis/group.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -62,4 +63,46 @@ struct gt_group *gt_groups_get_text(struct gt_groups *groups, const char *name, 
 		groups->index[number] = (uint32_t)groups->list.count;
 	}
 	return &groups->list.at[groups->index[number] - 1];
+}
+
+/* "5 firstsecond": any text may be in either. */
+struct gt_group *gt_pair_get(struct gt_groups *groups, const char *first, const char *second)
+{
+	struct gt_group *group = NULL;
+	char *name;
+	int length = asprintf(&name, "%zu %s%s", strlen(first), first, second);
+
+	if (length < 0)
+		return NULL;
+	group = gt_groups_get_text(groups, name, (size_t)length);
+	free(name);
+	return group;
+}
+
+/* Where the first text begins, and its length: whatever is in a name of another process. */
+static const char *first_of(const char *name, size_t *ret_length)
+{
+	char *end;
+	unsigned long long length = strtoull(name, &end, 10);
+	const char *first = *end == ' ' ? end + 1 : end;
+	size_t left = strlen(first);
+
+	*ret_length = length < left ? (size_t)length : left;
+	return first;
+}
+
+struct gt_group *gt_pair_first(struct gt_groups *groups, const char *name)
+{
+	size_t length;
+	const char *first = first_of(name, &length);
+
+	return gt_groups_get_text(groups, first, length);
+}
+
+const char *gt_pair_second(const char *name)
+{
+	size_t length;
+	const char *first = first_of(name, &length);
+
+	return first + length;
 }

@@ -55,6 +55,12 @@ struct gt_group *gt_groups_get(struct gt_groups *groups, const char *name);
 /* The same of a text of @len bytes. */
 struct gt_group *gt_groups_get_text(struct gt_groups *groups, const char *name, size_t len);
 
+/* A group of two texts, of which other groups are named by the first: made of both, and found in
+ * them. gt_pair_first: the group among @groups, new or old, that the first text of @name names. */
+struct gt_group *gt_pair_get(struct gt_groups *groups, const char *first, const char *second);
+struct gt_group *gt_pair_first(struct gt_groups *groups, const char *name);
+const char *gt_pair_second(const char *name);
+
 /* The text that the group is printed with; valid as long as the set. */
 static inline const char *gt_group_name(const struct gt_groups *groups,
 					const struct gt_group *group)

@@ -5,9 +5,7 @@
 #include "analysis/share.h"
 
 #include <errno.h>
-#include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 /* Of both; the place's base, and of a base the time of places that were handed out; what the last
  * span of a base is a part of; time of both. */
@@ -44,25 +42,16 @@ int gt_shares_span(struct gt_shares *shares, const char *base, int64_t whole, in
 int gt_shares_sample(struct gt_shares *shares, const char *base, const char *place, int64_t ns)
 {
 	struct gt_group *group = gt_groups_get(&shares->bases, base);
-	size_t at, size = strlen(place) + 24;
-	char *key;
 
 	if (!group)
 		return -ENOMEM;
 	ns = ns > 0 ? ns : 1; /* several at one time */
 	group->tag[TAG_SAMPLES]++;
 	group->tag[TAG_TIME] += ns;
-	at = (size_t)(group - shares->bases.list.at);
-	key = malloc(size);
-	if (!key)
-		return -ENOMEM;
-	snprintf(key, size, "%zu\n%s", at, place);
-	group = gt_groups_get(&shares->places, key);
-	free(key);
+	group = gt_pair_get(&shares->places, base, place);
 	if (!group)
 		return -ENOMEM;
 	group->tag[TAG_SAMPLES]++;
-	group->tag[TAG_BASE] = (int64_t)at;
 	group->tag[TAG_TIME] += ns;
 	return 0;
 }
@@ -81,7 +70,7 @@ static struct gt_share share_of(const struct gt_shares *shares, size_t base,
 static int64_t part_of(struct gt_group *base, int64_t total, int64_t ns)
 {
 	int64_t before = base->tag[TAG_GIVEN];
-	double of = (double)base->tag[TAG_TIME];
+	double of = base->tag[TAG_TIME] > 0 ? (double)base->tag[TAG_TIME] : 1;
 
 	base->tag[TAG_GIVEN] += ns;
 	return (int64_t)((double)total * ((double)base->tag[TAG_GIVEN] / of)) -
@@ -116,7 +105,7 @@ static int each_place(struct gt_shares *shares, const struct gt_moments *spans, 
 		size_t base = (size_t)place->tag[TAG_BASE];
 		struct gt_share share = share_of(shares, base, spans);
 
-		share.place = strchr(gt_group_name(&shares->places, place), '\n') + 1;
+		share.place = gt_pair_second(gt_group_name(&shares->places, place));
 		share.samples = place->tag[TAG_SAMPLES];
 		share.ns = part_of(&shares->bases.list.at[base], share.spans.total,
 				   place->tag[TAG_TIME]);
@@ -125,11 +114,30 @@ static int each_place(struct gt_shares *shares, const struct gt_moments *spans, 
 	return rc;
 }
 
+/* Which base each place is of. */
+static int find_bases(struct gt_shares *shares)
+{
+	for (size_t i = 0; i < shares->places.list.count; i++) {
+		struct gt_group *place = &shares->places.list.at[i];
+		struct gt_group *base =
+			gt_pair_first(&shares->bases, gt_group_name(&shares->places, place));
+
+		if (!base)
+			return -ENOMEM;
+		place->tag[TAG_BASE] = base - shares->bases.list.at;
+	}
+	return 0;
+}
+
 int gt_shares_each(struct gt_shares *shares, gt_share_fn fn, void *data)
 {
+	int rc = find_bases(shares);
 	struct gt_moments *spans = calloc(shares->bases.list.count + 1, sizeof(*spans));
-	int rc = spans ? each_base(shares, spans, fn, data) : -ENOMEM;
 
+	if (!spans)
+		rc = -ENOMEM;
+	if (!rc)
+		rc = each_base(shares, spans, fn, data);
 	if (!rc)
 		rc = each_place(shares, spans, fn, data);
 	free(spans);

@@ -13,7 +13,8 @@
 /* Sums by place, from which shares are made. */
 struct gt_shares {
 	struct gt_groups bases;  /* value: spans; tag[0]: samples; tag[3]: their time */
-	struct gt_groups places; /* tag[0]: samples; tag[1]: index of the base; tag[3]: time */
+	struct gt_groups places; /* names: gt_pair_key of base and place; tag[0]: samples;
+				    tag[1]: index of the base, in gt_shares_each; tag[3]: time */
 };
 
 /* A part of a base's time. */
@@ -26,6 +27,12 @@ struct gt_share {
 
 /* Receives a share; a negative errno ends the walk. */
 typedef int (*gt_share_fn)(const struct gt_share *share, void *data);
+
+/* How bases and places of several processes are joined. */
+#define GT_SHARES_JOINS                                                                            \
+	{                                                                                          \
+		GT_TAG_SUM, GT_TAG_DROP, GT_TAG_DROP, GT_TAG_SUM                                   \
+	}
 
 /* Starts an empty set. 0 or -ENOMEM. */
 int gt_shares_init(struct gt_shares *shares);

@@ -191,17 +191,19 @@ int gt_page_lines(const struct gt_page *page)
 int gt_page_gaps(const struct gt_page *page)
 {
 	struct gt_table causes = {0}, devices = {0}, windows = {0}, peers = {0};
-	struct gt_gaps gaps;
+	struct gt_gaps_parts gaps;
 	bool differ = false;
-	int rc = gt_gaps_build(page->job, page->filter, 0, &gaps);
+	int rc = gt_gaps_parts_init(&gaps);
 
 	fputs("<h2>Idle time of the GPU</h2>\n", page->out);
 	if (!rc)
-		rc = gt_gaps_table(&gaps, &causes);
+		rc = gt_gaps_map(&gaps, page->job, page->filter, 0);
 	if (!rc)
-		rc = gt_gaps_devices(page->job, page->filter, &devices);
+		rc = gt_gaps_fill_causes(&gaps, &causes);
 	if (!rc)
-		rc = gt_gaps_windows(page->job, page->filter, &windows);
+		rc = gt_gaps_fill_devices(&gaps, &devices);
+	if (!rc)
+		rc = gt_gaps_fill_windows(&gaps, &windows);
 	if (!rc)
 		rc = gt_ranks_peers(page->job, page->filter, &peers, &differ);
 	if (!rc) {
@@ -217,6 +219,6 @@ int gt_page_gaps(const struct gt_page *page)
 	gt_table_fini(&devices);
 	gt_table_fini(&windows);
 	gt_table_fini(&peers);
-	gt_gaps_fini(&gaps);
+	gt_gaps_parts_fini(&gaps);
 	return rc;
 }

@@ -8,6 +8,8 @@
 #include "analysis/gaps.h"
 #include "analysis/ranks/peers.h"
 #include "cli/cmdline.h"
+#include "cli/reduce/shares.h"
+#include "cli/reduce/stats_parts.h"
 #include "readers/wrap.h"
 
 static const struct gt_cmdline_option options[] = {
@@ -22,6 +24,7 @@ static const struct gt_cmdline_option options[] = {
 	GT_CMDLINE_FORMAT_OPTION,
 	GT_CMDLINE_NAMES_OPTIONS,
 	GT_CMDLINE_TABLES_OPTION,
+	GT_SHARES_OPTION,
 	{NULL, NULL, NULL, NULL},
 };
 
@@ -60,26 +63,62 @@ static bool filter_leaves_work(const struct gt_table *windows)
 	return false;
 }
 
-static int print(const struct gt_cmdline *args, const struct gt_job *job,
-		 const struct gt_filter *filter)
+/* What shares of the traces say. */
+struct gaps_answer {
+	struct gt_stats_parts lines;
+	struct gt_gaps_parts gaps;
+};
+
+static int fill_tables(struct gaps_answer *answer, const struct gt_cmdline *args,
+		       const struct gt_job *job, const struct gt_filter *filter,
+		       struct gt_table tables[TABLES], bool *ret_differ)
+{
+	int rc = gt_gaps_fill_causes(&answer->gaps, &tables[CAUSES]);
+
+	if (!rc)
+		rc = gt_gaps_fill_devices(&answer->gaps, &tables[DEVICES]);
+	if (!rc)
+		rc = gt_gaps_fill_windows(&answer->gaps, &tables[WINDOWS]);
+	if (!rc && !gt_shares_are_many(args))
+		rc = gt_ranks_peers(job, filter, &tables[PEERS], ret_differ);
+	return rc;
+}
+
+/* Below the tables. */
+static void print_reports(const struct gt_cmdline *args, struct gaps_answer *answer,
+			  const struct gt_filter *filter, const struct gt_table tables[TABLES],
+			  bool differ, const struct gt_print *how)
+{
+	char text[512];
+
+	report(gt_gaps_hidden(&answer->gaps, gt_cmdline_time(args, "min", 1000), text,
+			      sizeof(text)),
+	       text, how);
+	report(gt_gaps_clocks(&answer->gaps, text, sizeof(text)), text, how);
+	report(gt_gaps_missed(&answer->gaps, text, sizeof(text)), text, how);
+	report(filter->terms.count && filter_leaves_work(&tables[WINDOWS]),
+	       "What is neither busy nor idle is work that --filter leaves out.", how);
+	report(differ, GT_RANKS_DIFFER, how);
+	report(gt_gaps_shared(&answer->gaps),
+	       "Processes of one host used a GPU of the same number at the same time. If "
+	       "it "
+	       "is one GPU, what is idle for one may be another's work.",
+	       how);
+	gt_shares_losses(&answer->lines, how);
+	if (gt_shares_are_many(args) && gt_stats_parts_fact(&answer->lines, GT_STATS_COLLECTIVES))
+		gt_cmdline_complain("--mpi: without the table of collectives that waited for "
+				    "peers, which one process compares");
+}
+
+static int print(const struct gt_cmdline *args, struct gaps_answer *answer,
+		 const struct gt_job *job, const struct gt_filter *filter)
 {
 	struct gt_print how = gt_cmdline_print(args);
 	struct gt_table tables[TABLES] = {0};
-	struct gt_gaps gaps;
 	bool differ = false;
-	int64_t min_ns = gt_cmdline_time(args, "min", 1000);
-	char missed[320], clocks[512];
-	int rc = gt_gaps_build(job, filter, min_ns, &gaps);
+	int rc = fill_tables(answer, args, job, filter, tables, &differ);
 
 	how.top = (size_t)gt_cmdline_number(args, "top", 15);
-	if (!rc)
-		rc = gt_gaps_table(&gaps, &tables[CAUSES]);
-	if (!rc)
-		rc = gt_gaps_devices(job, filter, &tables[DEVICES]);
-	if (!rc)
-		rc = gt_gaps_windows(job, filter, &tables[WINDOWS]);
-	if (!rc)
-		rc = gt_ranks_peers(job, filter, &tables[PEERS], &differ);
 	if (!rc && how.top &&
 	    (how.format == GT_FORMAT_MARKDOWN ||
 	     (how.format != GT_FORMAT_TABLE && gt_cmdline_get(args, "top"))))
@@ -87,28 +126,68 @@ static int print(const struct gt_cmdline *args, const struct gt_job *job,
 	if (!rc) {
 		rc = gt_cmdline_print_tables(args, tables, tables[PEERS].rows ? TABLES : PEERS,
 					     &how);
-		report(gt_gaps_hidden(&gaps, min_ns, missed, sizeof(missed)), missed, &how);
-		report(gt_gaps_clocks(job, clocks, sizeof(clocks)), clocks, &how);
-		report(gt_gaps_missed(job, missed, sizeof(missed)), missed, &how);
-		report(filter->terms.count && filter_leaves_work(&tables[WINDOWS]),
-		       "What is neither busy nor idle is work that --filter leaves out.", &how);
-		report(differ, GT_RANKS_DIFFER, &how);
-		report(gt_gaps_shared(job, filter),
-		       "Processes of one host used a GPU of the same number at the same time. If "
-		       "it "
-		       "is one GPU, what is idle for one may be another's work.",
-		       &how);
-		gt_cmdline_losses(&job, 1, &how);
+		print_reports(args, answer, filter, tables, differ, &how);
 	}
 	for (int i = 0; i < TABLES; i++)
 		gt_table_fini(&tables[i]);
-	gt_gaps_fini(&gaps);
 	return rc ? GT_EXIT_FAILED : GT_EXIT_OK;
+}
+
+/* The lines' set and those of gaps go together. */
+static int reduce(const struct gt_cmdline *args, const struct gt_job *job, int status,
+		  struct gaps_answer *answer, bool *ret_prints)
+{
+	struct gt_group_set sets[1 + GT_GAPS_SET_COUNT_];
+	int rc;
+
+	sets[0] = answer->lines.sets[0];
+	memcpy(&sets[1], answer->gaps.sets, sizeof(answer->gaps.sets));
+	rc = gt_shares_reduce(args, job, status, sets, 1 + GT_GAPS_SET_COUNT_, ret_prints);
+	answer->lines.sets[0] = sets[0];
+	memcpy(answer->gaps.sets, &sets[1], sizeof(answer->gaps.sets));
+	return rc;
+}
+
+static int ask(const struct gt_cmdline *args, struct gaps_answer *answer,
+	       const struct gt_filter *filter)
+{
+	const struct gt_stats_asked asked = {0};
+	int64_t min_ns = gt_cmdline_time(args, "min", 1000);
+	struct gt_job job = {0};
+	bool prints;
+	int rc = gt_shares_load(args, &job);
+
+	if (job.count && (gt_stats_parts_map(&answer->lines, &job, filter, asked) ||
+			  gt_gaps_map(&answer->gaps, &job, filter, min_ns)))
+		rc = GT_EXIT_FAILED;
+	rc = reduce(args, &job, rc, answer, &prints);
+	if (prints) {
+		if (print(args, answer, &job, filter))
+			rc = GT_EXIT_FAILED;
+		if (!gt_stats_parts_fact(&answer->lines, GT_STATS_PASSES))
+			gt_cmdline_complain("--filter: nothing in the traces passes");
+	}
+	gt_job_fini(&job);
+	return rc;
 }
 
 static int run_gaps(const struct gt_cmdline *args)
 {
-	return gt_cmdline_answer(args, print);
+	struct gaps_answer answer = {0};
+	struct gt_filter filter = {0};
+	int rc = gt_cmdline_filter(args, &filter);
+
+	if (!rc && (gt_stats_parts_init(&answer.lines) || gt_gaps_parts_init(&answer.gaps)))
+		rc = GT_EXIT_FAILED;
+	if (!rc)
+		rc = gt_shares_start(args);
+	if (!rc)
+		rc = ask(args, &answer, &filter);
+	gt_shares_end();
+	gt_stats_parts_fini(&answer.lines);
+	gt_gaps_parts_fini(&answer.gaps);
+	gt_filter_fini(&filter);
+	return rc;
 }
 
 static const struct gt_cmdline_spec spec = {

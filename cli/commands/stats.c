@@ -286,11 +286,6 @@ static void wrap(const char *line, void *data)
 	lines->count++;
 }
 
-static void show(const char *line, void *data)
-{
-	gt_show_line(((struct stats_lines *)data)->out, "%s", line);
-}
-
 static void print_devices(const struct gt_stats_parts *parts, size_t columns)
 {
 	struct stats_lines lines = {stdout, columns, 0};
@@ -321,23 +316,6 @@ static void print_traces(const struct gt_stats_parts *parts, size_t columns)
 	struct stats_lines lines = {stdout, columns, 0};
 
 	gt_stats_parts_lines(parts, GT_STATS_TRACES, wrap, &lines);
-}
-
-/* Lines of one kind as one text. */
-static void tell(const struct gt_stats_parts *parts, enum gt_stats_lines kind,
-		 void (*report)(const char *text, const struct gt_print *how),
-		 const struct gt_print *how)
-{
-	char *text = NULL;
-	size_t size;
-	struct stats_lines lines = {.out = open_memstream(&text, &size)};
-
-	if (!lines.out)
-		return;
-	gt_stats_parts_lines(parts, kind, show, &lines);
-	fclose(lines.out);
-	report(text, how);
-	free(text);
 }
 
 /* Neither reports nor --by: then the devices have lines. */
@@ -371,8 +349,7 @@ static int print_all(const struct gt_cmdline *args, struct gt_stats_parts *parts
 	gt_cmdline_mangled(args, job, 1, &mangled, &how);
 	rc = gt_cmdline_print_tables(args, out->tables, out->count, &how);
 	gt_mangled_names_fini(&mangled);
-	tell(parts, GT_STATS_LOSSES, gt_cmdline_report_losses, &how);
-	tell(parts, GT_STATS_EVENTS, gt_cmdline_report_events, &how);
+	gt_shares_losses(parts, &how);
 	return rc;
 }
 

@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cli/cmdline.h"
 #include "readers/show.h"
 
 /* Names of groups: facts by their number, lines (labels) by kind, trace and place. */
@@ -191,6 +192,15 @@ static bool any_passes(const struct gt_job *job, const struct gt_filter *filter)
 	return false;
 }
 
+static bool has_collectives(const struct gt_job *job)
+{
+	for (size_t f = 0; f < job->count; f++)
+		for (size_t i = 0; i < job->models[f].ops.count; i++)
+			if (job->models[f].ops.at[i].comm)
+				return true;
+	return false;
+}
+
 static int map_facts(const struct gt_job *job, const struct gt_filter *filter, bool backward,
 		     struct gt_groups *groups)
 {
@@ -207,6 +217,7 @@ static int map_facts(const struct gt_job *job, const struct gt_filter *filter, b
 		[GT_STATS_LOST] = lost.time,
 		[GT_STATS_LOST_OF] = lost.all,
 		[GT_STATS_TIED] = lost.is_tied,
+		[GT_STATS_COLLECTIVES] = has_collectives(job),
 		[GT_STATS_PASSES] = any_passes(job, filter),
 		[GT_STATS_PROCESSES] = (int64_t)cost.processes,
 		[GT_STATS_COST_ADDED] = (int64_t)cost.added,
@@ -257,4 +268,32 @@ void gt_stats_parts_lines(const struct gt_stats_parts *parts, enum gt_stats_line
 	for (size_t i = 0; i < groups->list.count; i++)
 		if (groups->list.at[i].tag[1] == kind + 1)
 			take(gt_names_get(&groups->names, groups->list.at[i].label), data);
+}
+
+static void show(const char *line, void *data)
+{
+	gt_show_line(data, "%s", line);
+}
+
+/* Lines of one kind as one text. */
+static void tell(const struct gt_stats_parts *parts, enum gt_stats_lines kind,
+		 void (*report)(const char *text, const struct gt_print *how),
+		 const struct gt_print *how)
+{
+	char *text = NULL;
+	size_t size;
+	FILE *out = open_memstream(&text, &size);
+
+	if (!out)
+		return;
+	gt_stats_parts_lines(parts, kind, show, out);
+	fclose(out);
+	report(text, how);
+	free(text);
+}
+
+void gt_shares_losses(const struct gt_stats_parts *parts, const struct gt_print *how)
+{
+	tell(parts, GT_STATS_LOSSES, gt_cmdline_report_losses, how);
+	tell(parts, GT_STATS_EVENTS, gt_cmdline_report_events, how);
 }

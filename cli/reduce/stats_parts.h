@@ -8,6 +8,7 @@
 
 #include "analysis/group_merge.h"
 #include "analysis/stats.h"
+#include "analysis/table/table.h"
 
 #define GT_STATS_PARTS_MOST 40 /* tables */
 
@@ -19,8 +20,9 @@ enum gt_stats_fact {
 	GT_STATS_LOST,   /* ns: struct gt_stats_backward */
 	GT_STATS_LOST_OF,
 	GT_STATS_TIED,
-	GT_STATS_PASSES,    /* shares in which something passes the filter */
-	GT_STATS_PROCESSES, /* and what follows: struct gt_stats_cost */
+	GT_STATS_COLLECTIVES, /* traces that have some */
+	GT_STATS_PASSES,      /* shares in which something passes the filter */
+	GT_STATS_PROCESSES,   /* and what follows: struct gt_stats_cost */
 	GT_STATS_COST_ADDED,
 	GT_STATS_COST_OWN,
 	GT_STATS_COST_ELAPSED,
@@ -75,5 +77,8 @@ int64_t gt_stats_parts_fact(struct gt_stats_parts *parts, enum gt_stats_fact fac
  */
 void gt_stats_parts_lines(const struct gt_stats_parts *parts, enum gt_stats_lines kind,
 			  void (*take)(const char *line, void *data), void *data);
+
+/* What the traces do not hold, and what was noted: gt_cmdline_losses of all shares. */
+void gt_shares_losses(const struct gt_stats_parts *parts, const struct gt_print *how);
 
 #endif

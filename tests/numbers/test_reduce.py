@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""`gputrace stats --mpi` against one process: all numbers are the same but quantiles, which are within 1/256.
+"""`gputrace stats --mpi` and `gaps --mpi` against one process: all numbers are the same but quantiles, which are within 1/256.
 
 test_reduce.py CLI [CLI_WITH_MPI]: the second one is left out where no MPI is installed.
 """
 
+import json
 import os
 import re
 import shutil
@@ -50,7 +51,6 @@ def written(ranks=6, steps=80):
 
 
 def compare(one, many):
-    import json
     one, many = json.loads(one), json.loads(many)
     assert list(one) == list(many), (list(one), list(many))
     for name, rows in one.items():
@@ -101,6 +101,34 @@ def test_a_real_job():
     public = os.path.dirname(cases.public()[0])
     same(os.path.join(os.path.dirname(public), "two_ranks"), processes=4)
     same(os.path.join(os.path.dirname(public), "two_ranks"), f"--report={ALL}", "--format=json", processes=2)
+
+
+def test_gaps():
+    where = written(steps=10)
+    for processes in (1, 4):
+        together, said = mpi(processes, "gaps", "--mpi", "--format=json", where)
+        alone = cases.tables("gaps", where)
+        assert alone.pop("peer_wait") and list(alone) == ["gpu_idle_causes", "gpu_devices", "gpu_windows"]
+        assert json.loads(together) == alone, (together, alone)
+        assert len(said) == 1 and "peers" in said[0], said
+
+
+def test_gaps_of_samples_and_calls():
+    """Those that the host's samples, and calls of the operating system with files, tell."""
+    where = cases.folder()
+    for rank in range(4):
+        events = []
+        for i in range(12):
+            at = 1000 + 400 * i
+            events += [generate.os_call("read", at + 20 + rank, 150, path=f"/data/shard-{(i + rank) % 5}"),
+                       generate.function("train.py(7): step", at, 390),
+                       generate.call("cudaLaunchKernel", at + 200, 9, 100 + i),
+                       generate.kernel(f"work_{i % 3}", at + 250 + rank, 100, 100 + i)]
+        cases.write(generate.trace(events, {"distributedInfo": {"rank": rank, "world_size": 4}}), f"rank{rank}.json", where)
+    alone = cases.run("gaps", where)
+    together, said = mpi(4, "gaps", "--mpi", where)
+    assert alone[0] == together and alone[1].splitlines() == said, (alone, together, said)
+    assert "blocking" in alone[0] or "data loading" in alone[0], alone
 
 
 def test_a_bad_file():

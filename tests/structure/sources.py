@@ -106,7 +106,7 @@ MAY_INCLUDE = {
     "cli/attach": {"cli", "core/elf", "core/window"},
     "cli/bench": GUEST_CORE | READERS | {"analysis/table"},
     "cli": GUEST_CORE | READERS | {"trace", "analysis", "analysis/table", "recover", "transform"},
-    "cli/reduce": GUEST_CORE | READERS | {"trace", "trace/file", "analysis", "cli"},
+    "cli/reduce": GUEST_CORE | READERS | {"trace", "trace/file", "analysis", "analysis/table", "cli"},
     "cli/commands": GUEST_CORE | READERS | {"trace", "trace/file", "analysis", "analysis/diff", "analysis/findings",
                                             "analysis/memory", "analysis/ranks", "analysis/report", "analysis/table", "analysis/usage", "analysis/verify",
                                             "recover", "transform", "transform/job", "writers",
