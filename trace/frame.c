@@ -232,7 +232,7 @@ static size_t cut_middle(char *text, size_t n, size_t width)
 
 	if (n <= width || width < LEAST_WIDTH)
 		return n;
-	head = (width - 3) * 2 / 5;
+	head = GT_NAME_HEAD(width);
 	tail = n - (width - 3 - head);
 	while (head && is_inside(text[head]))
 		head--;

@@ -28,8 +28,11 @@ size_t gt_code_name_write(struct gt_code_name *name, size_t width, char *out, si
  * length. */
 size_t gt_code_name_essence(struct gt_code_name *name, char *out, size_t size);
 
+/* What stands before "..." in @width bytes of a form that has lost its middle besides. */
+#define GT_NAME_HEAD(width) (((width)-3) * 2 / 5)
+
 /* Whether @text (@length bytes) is a form that gt_code_name_write may give the name, with whatever
- * parts kept or gone. */
+ * parts kept or gone, or what is left of one without its middle. */
 bool gt_code_name_fits(const struct gt_code_name *name, const char *text, size_t length);
 
 /* Keeps of both names the most telling part in which they differ and that is not kept yet. False:
