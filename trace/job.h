@@ -57,4 +57,7 @@ static inline uint64_t gt_job_order(const struct gt_job *job, size_t f)
 	return (uint64_t)((int64_t)job->models[f].rank - INT32_MIN) << 32 | (uint32_t)f;
 }
 
+/* Whether each file of @job is one of @other, whatever its name. */
+bool gt_job_is_in(const struct gt_job *job, const struct gt_job *other);
+
 #endif

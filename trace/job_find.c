@@ -426,6 +426,30 @@ static int drop_same(struct gt_job *job, void (*complain)(const char *line))
 	return 0;
 }
 
+static bool has_file(const struct gt_job *job, const struct stat *file)
+{
+	struct stat found;
+
+	for (size_t i = 0; i < job->paths.count; i++) {
+		look_at(job->paths.at[i], &found);
+		if (found.st_ino == file->st_ino && found.st_dev == file->st_dev)
+			return true;
+	}
+	return false;
+}
+
+bool gt_job_is_in(const struct gt_job *job, const struct gt_job *other)
+{
+	struct stat file;
+
+	for (size_t i = 0; i < job->paths.count; i++) {
+		look_at(job->paths.at[i], &file);
+		if (!file.st_ino || !has_file(other, &file))
+			return false;
+	}
+	return job->paths.count > 0;
+}
+
 static int find(struct gt_job *job, char *const *inputs, size_t count, bool readable,
 		void (*complain)(const char *line))
 {

@@ -50,12 +50,13 @@ static int read_percent(const struct gt_cmdline *args, const char *option, doubl
 /* The runs of both sides, one job each; those of A first. */
 struct runs {
 	struct gt_job *jobs;
+	const char **inputs;
 	size_t count, of_a;
 };
 
 /* "A: a.json b.json (2 runs, 10 steps)" */
-static void print_side(const struct gt_cmdline *args, const struct runs *runs,
-		       const struct gt_diff *diff, int side, size_t columns, const char *end)
+static void print_side(const struct runs *runs, const struct gt_diff *diff, int side,
+		       size_t columns, const char *end)
 {
 	size_t from = side ? runs->of_a : 0, until = side ? runs->count : runs->of_a, size;
 	char *inputs = NULL;
@@ -64,20 +65,20 @@ static void print_side(const struct gt_cmdline *args, const struct runs *runs,
 	if (!memory)
 		return;
 	for (size_t i = from; i < until; i++)
-		fprintf(memory, "%s ", args->inputs[i]);
+		fprintf(memory, "%s ", runs->inputs[i]);
 	if (!fclose(memory))
 		gt_wrap_line(stdout, columns, 3, "%c: %s(%s)%s", 'A' + side, inputs,
 			     diff->extent[side], end);
 	free(inputs);
 }
 
-static void print_sides(const struct gt_cmdline *args, const struct runs *runs,
-			const struct gt_diff *diff, const struct gt_print *how)
+static void print_sides(const struct runs *runs, const struct gt_diff *diff,
+			const struct gt_print *how)
 {
 	const char *end = how->format == GT_FORMAT_MARKDOWN ? "  " : "";
 
-	print_side(args, runs, diff, 0, how->columns, end);
-	print_side(args, runs, diff, 1, how->columns, "");
+	print_side(runs, diff, 0, how->columns, end);
+	print_side(runs, diff, 1, how->columns, "");
 	putchar('\n');
 	for (size_t i = 0; i < diff->notes.list.count; i++)
 		gt_wrap_line(stdout, how->columns, 2, "%s%s", diff->notes.list.at[i], end);
@@ -109,7 +110,7 @@ static int print(const struct gt_cmdline *args, const struct runs *runs, struct 
 			shown[count++] = diff->tables[i];
 	}
 	if (for_people)
-		print_sides(args, runs, diff, &how);
+		print_sides(runs, diff, &how);
 	else
 		note(diff);
 	gt_cmdline_mangled(args, runs->jobs, runs->count, &mangled, &how);
@@ -131,8 +132,7 @@ static void print_losses(const struct gt_cmdline *args, const struct runs *runs)
 }
 
 /* The exit status of a gate, after a line on stderr where it is not 0. */
-static int hold_gate(const struct gt_cmdline *args, const struct runs *runs,
-		     const struct gt_diff *diff, double gate)
+static int hold_gate(const struct runs *runs, const struct gt_diff *diff, double gate)
 {
 	if (diff->regressions) {
 		gt_show_line(stderr, "gputrace diff: slower by more than %g %%: %s", gate,
@@ -143,7 +143,7 @@ static int hold_gate(const struct gt_cmdline *args, const struct runs *runs,
 		if (gt_stats_whole(&runs->jobs[i]))
 			continue;
 		gt_show_line(stderr, "gputrace diff: --gate: no verdict, a trace is not whole: %s",
-			     args->inputs[i]);
+			     runs->inputs[i]);
 		return GT_EXIT_FAILED;
 	}
 	for (size_t i = 0; i < diff->doubts.list.count; i++)
@@ -170,7 +170,7 @@ static int compare(const struct gt_cmdline *args, const struct runs *runs,
 		print_losses(args, runs);
 		fflush(stdout);
 		if (!rc && gate >= 0)
-			rc = hold_gate(args, runs, &diff, gate);
+			rc = hold_gate(runs, &diff, gate);
 	} else {
 		gt_show_line(stderr, "gputrace diff: no memory");
 	}
@@ -195,6 +195,70 @@ static int find_sides(const struct gt_cmdline *args, size_t *ret_of_a)
 	return 0;
 }
 
+/* The first of runs [@from, @i) that has all files of run @i; @i: none. */
+static size_t find_same(const struct runs *runs, size_t from, size_t i)
+{
+	while (from < i && !gt_job_is_in(&runs->jobs[i], &runs->jobs[from]))
+		from++;
+	return from;
+}
+
+static void drop(struct runs *runs, size_t i)
+{
+	size_t behind = runs->count - i - 1;
+
+	gt_job_fini(&runs->jobs[i]);
+	memmove(&runs->jobs[i], &runs->jobs[i + 1], behind * sizeof(*runs->jobs));
+	memmove(&runs->inputs[i], &runs->inputs[i + 1], behind * sizeof(*runs->inputs));
+	runs->count--;
+	runs->of_a -= i < runs->of_a;
+}
+
+/* A file is one run, however often a side names it: it says nothing about how runs differ. */
+static void drop_repeated(struct runs *runs)
+{
+	for (size_t i = 1; i < runs->count;) {
+		size_t same = find_same(runs, i < runs->of_a ? 0 : runs->of_a, i);
+
+		if (same == i) {
+			i++;
+			continue;
+		}
+		gt_show_line(stderr, "gputrace diff: %c: %s: the same as %s, taken once",
+			     i < runs->of_a ? 'A' : 'B', runs->inputs[i], runs->inputs[same]);
+		drop(runs, i);
+	}
+}
+
+static void note_common(const struct runs *runs)
+{
+	for (size_t i = runs->of_a; i < runs->count; i++) {
+		size_t same = find_same(runs, 0, i);
+
+		if (same < runs->of_a)
+			gt_show_line(stderr, "gputrace diff: %s is in A and in B: nothing differs",
+				     runs->inputs[i]);
+	}
+}
+
+static int load(const struct gt_cmdline *args, struct runs *runs)
+{
+	int rc;
+
+	runs->jobs = calloc(runs->count, sizeof(*runs->jobs));
+	runs->inputs = calloc(runs->count, sizeof(*runs->inputs));
+	if (!runs->jobs || !runs->inputs)
+		return GT_EXIT_FAILED;
+	for (size_t i = 0; i < runs->count; i++)
+		runs->inputs[i] = args->inputs[i];
+	rc = gt_cmdline_load_each(args, runs->jobs);
+	if (rc)
+		return rc;
+	drop_repeated(runs);
+	note_common(runs);
+	return 0;
+}
+
 static int run_diff(const struct gt_cmdline *args)
 {
 	struct runs runs = {.count = args->input_count};
@@ -208,9 +272,8 @@ static int run_diff(const struct gt_cmdline *args)
 		rc = find_sides(args, &runs.of_a);
 	if (!rc)
 		rc = gt_cmdline_filter(args, &filter);
-	runs.jobs = rc ? NULL : calloc(runs.count, sizeof(*runs.jobs));
 	if (!rc)
-		rc = runs.jobs ? gt_cmdline_load_each(args, runs.jobs) : GT_EXIT_FAILED;
+		rc = load(args, &runs);
 	if (!rc) {
 		rc = compare(args, &runs, &filter, gate, share);
 		gt_cmdline_report_filter(runs.jobs, runs.count, &filter);
@@ -218,6 +281,7 @@ static int run_diff(const struct gt_cmdline *args)
 	for (size_t i = 0; runs.jobs && i < runs.count; i++)
 		gt_job_fini(&runs.jobs[i]);
 	free(runs.jobs);
+	free(runs.inputs);
 	gt_filter_fini(&filter);
 	return rc;
 }
