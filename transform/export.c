@@ -291,6 +291,27 @@ static int (*const slices[GT_ROLE_COUNT_])(struct gt_export_rows *e,
 	[GT_ROLE_WAIT] = export_wait,       [GT_ROLE_UNIFIED] = gt_export_unified,
 };
 
+/* Of arrows nobody expects a row. */
+static void count_untimed(struct gt_export_left *left, const struct gt_trace_event *record)
+{
+	if (!record->ph || strchr("sft", record->ph))
+		return;
+	left->no_ts += record->ts_text.kind == GT_SPAN_NONE;
+	left->bad_ts += record->ts_text.kind != GT_SPAN_NONE;
+}
+
+static void count_left(struct gt_export_left *left, const struct gt_trace_event *record,
+		       enum gt_role role)
+{
+	left->unknown += role == GT_ROLE_UNKNOWN && record->ph == 'X';
+	if (record->ph == 'X' && slices[role]) {
+		left->no_dur += !record->has_dur;
+		left->negative_dur += record->has_dur && record->dur < 0;
+	}
+	left->halves += record->ph == 'B' || record->ph == 'E';
+	left->asynchronous += record->ph == 'b' || record->ph == 'S';
+}
+
 static int export_event(const struct gt_trace_event *record, const struct gt_header *header,
 			void *data)
 {
@@ -306,10 +327,12 @@ static int export_event(const struct gt_trace_event *record, const struct gt_hea
 	if (record->ph == 'M')
 		return export_thread(e, record);
 	rc = gt_export_stacks(e, record);
-	if (rc || !record->has_ts)
+	if (rc || !record->has_ts) {
+		count_untimed(&e->left, record);
 		return rc;
+	}
 	role = gt_category_role(cat);
-	e->unknown += role == GT_ROLE_UNKNOWN && record->ph == 'X';
+	count_left(&e->left, record, role);
 	if (record->ph == 'X' && slices[role])
 		return slices[role](e, record);
 	if ((record->ph == 'X' || record->ph == 'i') && gt_span_is(cat, "user_annotation", 15))
@@ -371,20 +394,45 @@ static int export_devices(struct gt_export_rows *e, const struct gt_header *head
 	return rc;
 }
 
-static void report_losses(const char *path, const struct gt_reading *reading, uint64_t unknown,
-			  FILE *out)
+static size_t print_left(const struct gt_export_left *left, uint64_t strange, FILE *out)
+{
+	const struct {
+		uint64_t count;
+		const char *noun, *rest;
+	} rows[] = {
+		{left->no_dur, "slice", "without a duration that is in range, exported with 0"},
+		{left->negative_dur, "slice", "with a negative duration, exported as it is"},
+		{left->halves, "event", "of slices in two parts (ph B, E), in no table"},
+		{left->asynchronous, "asynchronous slice", "(ph b, S), in no table"},
+		{left->no_ts, "event", "without a time stamp, left out"},
+		{left->bad_ts, "event", "whose time stamp is out of range or no number, left out"},
+		{strange, "traceEvents element", "without the form of an event, left out"},
+		{left->unknown, "slice", "of unknown categories, in no table"},
+	};
+	size_t lines = 0;
+
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		if (!rows[i].count)
+			continue;
+		fprintf(out, "  %" PRIu64 " %s%s %s\n", rows[i].count, rows[i].noun,
+			gt_plural(rows[i].count), rows[i].rest);
+		lines++;
+	}
+	return lines;
+}
+
+static void report_losses(const char *path, const struct gt_reading *reading,
+			  const struct gt_export_left *left, FILE *out)
 {
 	char *text = NULL;
 	size_t size;
 	FILE *memory = open_memstream(&text, &size);
 	size_t lines = memory ? gt_stats_reading_losses(reading, memory) : 0;
 
-	if (memory && unknown)
-		gt_show_line(memory, "  %" PRIu64 " slice%s of unknown categories, in no table",
-			     unknown, gt_plural(unknown));
-	lines += unknown != 0;
-	if (memory)
+	if (memory) {
+		lines += print_left(left, reading->strange, memory);
 		fclose(memory);
+	}
 	if (lines) {
 		gt_show_line(out, "%s:", path);
 		fputs(text, out);
@@ -445,7 +493,7 @@ static int export_file(struct gt_export_sink *sink, struct gt_export_processes *
 	if (rc < 0 && !sink->error[0])
 		snprintf(sink->error, sizeof(sink->error), "%s", reading.error);
 	if (!rc)
-		report_losses(trace->path, &reading, e.unknown, losses);
+		report_losses(trace->path, &reading, &e.left, losses);
 	if (!rc)
 		rc = export_devices(&e, &reading.header);
 	if (!rc)

@@ -20,6 +20,17 @@ struct gt_export_domain {
 	int64_t id; /* in the process, from 1 on */
 };
 
+/* What no table has, or not as it is, by its cause. */
+struct gt_export_left {
+	uint64_t unknown;      /* slices of categories that no table has or leaves out */
+	uint64_t no_ts;        /* events */
+	uint64_t bad_ts;       /* events */
+	uint64_t halves;       /* of a slice: its begin or its end */
+	uint64_t asynchronous; /* slices */
+	uint64_t no_dur;       /* slices that tables have */
+	uint64_t negative_dur; /* slices that tables have */
+};
+
 /* The export of one file. */
 struct gt_export_rows {
 	struct gt_export_sink *sink;
@@ -32,7 +43,7 @@ struct gt_export_rows {
 	GT_VEC(char *) mangled;      /* names of kernels */
 	struct gt_keymap mangled_of; /* by hash of a kernel's name: the number of its mangled one */
 	bool is_ours;                /* the numbers of rows have a meaning */
-	uint64_t unknown;            /* slices of categories that no table has or leaves out */
+	struct gt_export_left left;
 	struct gt_export_value row[GT_EXPORT_WIDTH];
 	size_t filled;
 };
