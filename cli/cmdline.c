@@ -8,6 +8,7 @@
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "analysis/stats.h"
@@ -239,6 +240,13 @@ static void take_newest(struct gt_cmdline *args)
 	args->input_count = 1;
 }
 
+static bool is_pipe(int fd)
+{
+	struct stat st;
+
+	return !fstat(fd, &st) && S_ISFIFO(st.st_mode);
+}
+
 /* A file may have been taken for the value of an option: "--gate a b". */
 static int refuse_few(const struct gt_cmdline *args)
 {
@@ -249,9 +257,12 @@ static int refuse_few(const struct gt_cmdline *args)
 		snprintf(taken, sizeof(taken), " ('%.100s' is the value of --%s)",
 			 args->given[args->last_parted].value,
 			 spec->options[args->given[args->last_parted].option].name);
-	return gt_cmdline_wrong(args, "too few arguments%s%s; usage: gputrace %s [OPTION...] %s",
-				spec->takes_newest ? ", and no run in " GT_RUN_PARENT : "", taken,
-				spec->command->name, spec->command->arguments);
+	return gt_cmdline_wrong(args, "too few arguments%s%s%s; usage: gputrace %s [OPTION...] %s",
+				spec->takes_newest ? ", and no run in " GT_RUN_PARENT : "",
+				spec->takes_stdin && is_pipe(STDIN_FILENO)
+					? ", the standard input is read as -"
+					: "",
+				taken, spec->command->name, spec->command->arguments);
 }
 
 int gt_cmdline_parse(const struct gt_cmdline_spec *spec, int argc, char **argv,

@@ -35,6 +35,7 @@ struct gt_cmdline_spec {
 	const struct gt_cmdline_option *options; /* ended by a NULL name; NULL: none */
 	size_t min_inputs, max_inputs;           /* words that are not options */
 	bool takes_newest;                       /* without a word: the newest run */
+	bool takes_stdin;                        /* the word "-" is the standard input */
 	bool has_sides; /* "--" stands between two groups of inputs, not behind the options */
 	int (*run)(const struct gt_cmdline *args);
 	void (*print_words)(
@@ -153,7 +154,7 @@ int gt_cmdline_print_tables(const struct gt_cmdline *args, const struct gt_table
 	{                                                                                          \
 		"output", "FOLDER", NULL,                                                          \
 			"write each table into a file of its own in FOLDER, which is made, named " \
-			"as the table: kernels.csv, ..."                                           \
+			"as json names the table: cuda_gpu_kern_sum.csv, ..."                      \
 	}
 #define GT_CMDLINE_COMMUNICATION_OPTION                                                            \
 	{                                                                                          \

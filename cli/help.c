@@ -90,6 +90,8 @@ void gt_help_print(const struct gt_cmdline_spec *spec, FILE *out)
 	if (spec->takes_newest)
 		gt_help_wrap("Without a file it reads the newest run in " GT_RUN_PARENT ".", 0,
 			     out);
+	if (spec->takes_stdin)
+		gt_help_wrap("A trace may come from the standard input: -.", 0, out);
 	if (spec->options && spec->options[0].name)
 		fputs("\noptions:\n", out);
 	for (size_t i = 0; spec->options && spec->options[i].name; i++)

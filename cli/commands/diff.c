@@ -320,6 +320,7 @@ static const struct gt_cmdline_spec spec = {
 	.min_inputs = 2,
 	.max_inputs = 1000,
 	.has_sides = true,
+	.takes_stdin = true,
 	.run = run_diff,
 };
 

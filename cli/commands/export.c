@@ -128,6 +128,7 @@ static const struct gt_cmdline_spec spec = {
 	.min_inputs = 1,
 	.max_inputs = SIZE_MAX,
 	.takes_newest = true,
+	.takes_stdin = true,
 	.run = run_export,
 };
 

@@ -44,7 +44,8 @@ static const struct gt_cmdline_option options[] = {
 	 "byte, by kernel or by what --by says (traces of run --libraries=cublas, or with the "
 	 "shapes of PyTorch's operators)"},
 	{"top", "N", "0..1000000000",
-	 "rows per table (0: all; default 10, with --by or --report 30, with --summary 5)"},
+	 "rows per table (0: all; default 10, with --by or --report 30, with --summary 5, in csv "
+	 "and json all)"},
 	GT_CMDLINE_FRAME_OPTIONS("user|innermost",
 				 "with --by=line, function or module " GT_CMDLINE_USER_FRAME),
 	GT_CMDLINE_SYMBOLIZE_OPTION,
@@ -550,6 +551,7 @@ static const struct gt_cmdline_spec spec = {
 	.min_inputs = 1,
 	.max_inputs = SIZE_MAX,
 	.takes_newest = true,
+	.takes_stdin = true,
 	.run = run_stats,
 	.print_words = print_words,
 };
