@@ -4,10 +4,13 @@
  */
 #include "analysis/note_words.h"
 
+#include <ctype.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "analysis/table/table.h"
+#include "core/schema/cuda_api.h"
 #include "readers/chrome/scan.h"
 #include "readers/input.h"
 
@@ -103,20 +106,100 @@ static void put_words(const struct note_words *note, FILE *out)
 	}
 }
 
-void gt_note_words(const char *text, FILE *out)
+static char *decode(const struct gt_span *span)
+{
+	char *text = calloc(1, span->len + 1u);
+
+	if (text && span->kind == GT_SPAN_STRING)
+		text[gt_span_decode(span, text)] = 0;
+	return text;
+}
+
+/* "in use on GPU 0: 512;", "of 512 bytes": the number is a size. */
+static bool is_size(const char *text, const char *number, const char *behind)
+{
+	if (!strncmp(behind, " bytes", 6))
+		return true;
+	return number - text > 2 && number[-2] == ':' && (!*behind || *behind == ';');
+}
+
+/* "failed with 2": the words for it. */
+static const char *put_result(const char *number, const char *cause, FILE *out)
+{
+	char *behind;
+	int result = (int)strtol(number, &behind, 10);
+	const char *words = gt_cuda_result_words(result);
+
+	if (words || strcmp(cause, "result of the call") != 0)
+		fprintf(out, "failed: %s", words ? words : cause);
+	else
+		fprintf(out, "failed with %d", result);
+	return behind;
+}
+
+static void put_failure(const char *what, const char *cause, FILE *out)
+{
+	static const char failed[] = "failed with ";
+	const char *p = what;
+	char size[64];
+
+	while (*p) {
+		size_t digits =
+			p > what && !isspace((unsigned char)p[-1]) ? 0 : strspn(p, "0123456789");
+
+		if (!strncmp(p, failed, sizeof(failed) - 1)) {
+			p = put_result(p + sizeof(failed) - 1, cause, out);
+		} else if (digits && is_size(what, p, p + digits)) {
+			fputs(gt_table_bytes(strtod(p, NULL), size, sizeof(size)), out);
+			p += digits + (p[digits] == ' ' ? strlen(" bytes") : 0);
+		} else {
+			fputc(*p++, out);
+		}
+	}
+}
+
+/* Has @put write the arguments. False: they are no object. */
+static bool read_words(const char *text, void (*put)(const struct note_words *note, FILE *out),
+		       FILE *out)
 {
 	size_t length = strlen(text);
 	char *copy = calloc(1, length + GT_INPUT_PADDING);
 	struct note_words note = {0};
 	struct gt_scan scan;
+	bool is_object;
 
 	if (!copy)
-		return;
+		return true;
 	memcpy(copy, text, length);
 	scan = (struct gt_scan){.end = copy + length};
-	if (*copy == '{' && gt_scan_object(&scan, copy, take_member, &note) == copy + length)
-		put_words(&note, out);
-	else
-		fputs(text, out);
+	is_object =
+		*copy == '{' && gt_scan_object(&scan, copy, take_member, &note) == copy + length;
+	if (is_object)
+		put(&note, out);
 	free(copy);
+	return is_object;
+}
+
+static void put_failure_words(const struct note_words *note, FILE *out)
+{
+	char *what = decode(&note->words[WORD_WHAT]), *cause = decode(&note->words[WORD_CAUSE]);
+
+	if (what && *what && cause)
+		put_failure(what, cause, out);
+	else
+		put_words(note, out);
+	free(what);
+	free(cause);
+}
+
+void gt_note_words(const char *text, FILE *out)
+{
+	if (!read_words(text, put_words, out))
+		fputs(text, out);
+}
+
+void gt_note_failure(const char *text, FILE *out)
+{
+	if (!read_words(text, put_failure_words, out))
+		fputs(text, out);
 }

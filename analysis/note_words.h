@@ -14,4 +14,7 @@
  */
 void gt_note_words(const char *text, FILE *out);
 
+/* The same of an allocation that failed: sizes with units, and why. */
+void gt_note_failure(const char *text, FILE *out);
+
 #endif

@@ -198,7 +198,10 @@ static void print_same(const struct gt_model *model, const struct same_notes *sa
 	FILE *memory = text ? open_memstream(&words, &size) : NULL;
 
 	if (memory) {
-		gt_note_words(text, memory);
+		if (!strcmp(gt_model_name(model, same->name), "allocation failed"))
+			gt_note_failure(text, memory);
+		else
+			gt_note_words(text, memory);
 		fclose(memory);
 	}
 	if (same->times > 1)

@@ -270,16 +270,36 @@ int gt_memory_steps(const struct gt_memory *memory, struct gt_table *t)
 	return 0;
 }
 
-static int64_t part_end(const struct gt_memory_use *use, size_t part, size_t parts)
+/* From the first to the last slice of all traces, behind the job's first one. */
+static void find_extent(const struct gt_memory *memory, int64_t extent[2])
 {
-	int64_t first = use->changes.at[0].ts, last = use->changes.at[use->changes.count - 1].ts;
+	extent[0] = INT64_MAX;
+	extent[1] = INT64_MIN;
+	for (size_t i = 0; i < memory->uses.count; i++) {
+		const struct gt_memory_use *use = &memory->uses.at[i];
+		int64_t first = use->model->first, last = use->model->last;
 
-	return part == parts
-		       ? last
-		       : first + (int64_t)((double)(last - first) * (double)part / (double)parts);
+		if (use->changes.count && use->changes.at[0].ts < first)
+			first = use->changes.at[0].ts;
+		if (use->changes.count && use->changes.at[use->changes.count - 1].ts > last)
+			last = use->changes.at[use->changes.count - 1].ts;
+		first -= use->model->origin;
+		last -= use->model->origin;
+		extent[0] = first < extent[0] ? first : extent[0];
+		extent[1] = last > extent[1] ? last : extent[1];
+	}
 }
 
-static bool put_parts(struct gt_table *t, const struct gt_memory_use *use, size_t parts)
+static int64_t part_end(const int64_t extent[2], size_t part, size_t parts)
+{
+	double length = (double)extent[1] - (double)extent[0];
+
+	return part == parts ? extent[1]
+			     : extent[0] + (int64_t)(length * (double)part / (double)parts);
+}
+
+static bool put_parts(struct gt_table *t, const struct gt_memory_use *use, const int64_t extent[2],
+		      size_t parts)
 {
 	char label[128];
 	size_t from = 0;
@@ -287,10 +307,11 @@ static bool put_parts(struct gt_table *t, const struct gt_memory_use *use, size_
 
 	gt_memory_label(use, label, sizeof(label));
 	for (size_t part = 0; ok && use->changes.count && part < parts; part++) {
-		size_t until = changes_until(use, part_end(use, part + 1, parts));
+		int64_t end = part_end(extent, part + 1, parts) + use->model->origin;
+		size_t until = changes_until(use, end);
 
 		ok = gt_table_text(t, label) &&
-		     gt_table_number(t, time_of(use, part_end(use, part, parts))) &&
+		     gt_table_number(t, (double)part_end(extent, part, parts)) &&
 		     put_bytes(t, (double)most_between(use, from, until)) &&
 		     put_bytes(t, (double)gt_memory_in_use(use, until - 1));
 		from = until;
@@ -300,9 +321,12 @@ static bool put_parts(struct gt_table *t, const struct gt_memory_use *use, size_
 
 int gt_memory_timeline(const struct gt_memory *memory, size_t parts, struct gt_table *t)
 {
+	int64_t extent[2];
+
 	INIT(t, "memory_timeline", "Over time", time_columns);
+	find_extent(memory, extent);
 	for (size_t i = 0; i < memory->uses.count; i++)
-		if (!put_parts(t, &memory->uses.at[i], parts))
+		if (!put_parts(t, &memory->uses.at[i], extent, parts))
 			return -ENOMEM;
 	return 0;
 }
