@@ -62,7 +62,9 @@
                                                                                                    \
 		if (!real)                                                                         \
 			return CUBLAS_NOT_SUPPORTED;                                               \
-		if (math_is_told())                                                                \
+		if (math_is_told() && !cublas_is_known(false))                                     \
+			call = (struct gt_math_call){.function = GT_MATH_##symbol};                \
+		else if (math_is_told())                                                           \
 			call.compute = cublas_compute_of(handle, call.a, call.compute);            \
 		math_begin(&entry, &call);                                                         \
 		result = real arguments;                                                           \

@@ -118,7 +118,7 @@ int cublasLtMatmul(void *handle, const void *product, const void *alpha, const v
 
 	if (!real)
 		return CUBLAS_NOT_SUPPORTED;
-	if (math_is_told())
+	if (math_is_told() && cublas_is_known(true))
 		describe(handle, &descriptors, &call);
 	math_begin(&entry, &call);
 	result = real(handle, product, alpha, a, a_layout, b, b_layout, beta, c, c_layout, d,

@@ -12,6 +12,7 @@
 
 #include "core/elf/elf_lookup.h"
 #include "preload/libraries/math.h"
+#include "preload/libraries/version.h"
 
 #define NONE             ((void *)1) /* was looked for and not found */
 #define TF32_MODE        3           /* CUBLAS_TF32_TENSOR_OP_MATH */
@@ -22,9 +23,13 @@
 #define COMPUTE_32F_TF32 77
 
 static const char *const sonames[] = {"libcublas.so.13", "libcublas.so.12", "libcublas.so.11",
-				      "libcublas.so.10"};
+				      "libcublas.so.10", NULL};
 static const char *const lt_sonames[] = {"libcublasLt.so.13", "libcublasLt.so.12",
-					 "libcublasLt.so.11", "libcublasLt.so.10"};
+					 "libcublasLt.so.11", "libcublasLt.so.10", NULL};
+static const struct real_library cublas = {"libcublas", sonames};
+static const struct real_library cublas_lt = {"libcublasLt", lt_sonames};
+static struct library_version version = {&cublas, "cublasGetProperty", 10, 13, 0};
+static struct library_version lt_version = {&cublas_lt, "cublasLtGetProperty", 10, 13, 0};
 
 static const char *const symbols[] = {
 	NULL,
@@ -56,7 +61,7 @@ static void *look_for(const char *name)
 	void *function = dlsym(RTLD_NEXT, name);
 	const char *const *of = is_of_lt(name) ? lt_sonames : sonames;
 
-	for (size_t i = 0; !function && i < sizeof(sonames) / sizeof(sonames[0]); i++)
+	for (size_t i = 0; !function && of[i]; i++)
 		function = (void *)gt_elf_find_loaded(of[i], name, NULL);
 	errno = saved;
 	return function ? function : NONE;
@@ -85,6 +90,11 @@ void *cublas_getter(enum cublas_getter getter)
 		atomic_store_explicit(&found_getters[getter], real, memory_order_relaxed);
 	}
 	return real == NONE ? NULL : real;
+}
+
+bool cublas_is_known(bool is_lt)
+{
+	return library_is_known(is_lt ? &lt_version : &version);
 }
 
 static bool is_single(uint8_t type)

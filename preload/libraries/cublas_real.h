@@ -6,6 +6,7 @@
 #ifndef GT_PRELOAD_LIBRARIES_CUBLAS_REAL_H
 #define GT_PRELOAD_LIBRARIES_CUBLAS_REAL_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "core/schema/math_call.h"
@@ -19,6 +20,10 @@
 
 /* NULL: this cuBLAS has none, or there is no cuBLAS: said once. errno is kept. */
 void *cublas_real(enum gt_math_function function);
+
+/* Whether what is known here of arguments holds for this cuBLAS, or this cuBLASLt: else said once.
+ */
+bool cublas_is_known(bool is_lt);
 
 /* Functions of cuBLAS and cuBLASLt that only read what a handle or a descriptor holds. */
 enum cublas_getter {

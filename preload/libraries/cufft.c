@@ -10,12 +10,14 @@
 #include "preload/libraries/fft_plans.h"
 #include "preload/libraries/math.h"
 #include "preload/libraries/real.h"
+#include "preload/libraries/version.h"
 
 #define EXPORTED      __attribute__((visibility("default")))
 #define NOT_SUPPORTED 16 /* CUFFT_NOT_SUPPORTED */
 
 static const char *const sonames[] = {"libcufft.so.12", "libcufft.so.11", "libcufft.so.10", NULL};
 static const struct real_library cufft = {"libcufft", sonames};
+static struct library_version version = {&cufft, "cufftGetProperty", 10, 12, 0};
 
 /* cufftType of the functions that execute one. */
 enum { ANY = 0, C2C = 0x29, R2C = 0x2a, C2R = 0x2c, Z2Z = 0x69, D2Z = 0x6a, Z2D = 0x6c };
@@ -35,6 +37,8 @@ enum { ANY = 0, C2C = 0x29, R2C = 0x2a, C2R = 0x2c, Z2Z = 0x69, D2Z = 0x6a, Z2D 
 		if (!real)                                                                         \
 			return NOT_SUPPORTED;                                                      \
 		before;                                                                            \
+		if (math_is_told() && !library_is_known(&version))                                 \
+			call = (struct gt_math_call){0};                                           \
 		call.function = GT_MATH_##symbol;                                                  \
 		math_begin_counted(&entry, &call);                                                 \
 		result = real arguments;                                                           \

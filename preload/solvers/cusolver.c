@@ -9,7 +9,7 @@
 #include "preload/solvers/given.h"
 #include "preload/libraries/math.h"
 #include "preload/libraries/real.h"
-#include "preload/solvers/version.h"
+#include "preload/libraries/version.h"
 
 #define EXPORTED      __attribute__((visibility("default")))
 #define NOT_SUPPORTED 9 /* CUSOLVER_STATUS_NOT_SUPPORTED */

@@ -10,7 +10,7 @@
 
 #include "core/schema/math_call.h"
 #include "preload/libraries/real.h"
-#include "preload/solvers/version.h"
+#include "preload/libraries/version.h"
 
 /* The program's cuSPARSE, and which of them are known. */
 extern const struct real_library cusparse_library;

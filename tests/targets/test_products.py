@@ -237,6 +237,19 @@ class Products(unittest.TestCase):
         self.assertTrue({"transa", "A type", "B type", "C type", "compute type"}.isdisjoint(calls[3]), calls[3])
         self.assertEqual(calls[3]["algorithm"], 12345)
 
+    def test_version_that_is_not_known(self):
+        """One line, and calls without sizes."""
+        os.environ["SIM_CUBLAS_MAJOR"] = "14"
+        try:
+            said, errors = self.run_program("all", "--libraries=cublas")
+        finally:
+            del os.environ["SIM_CUBLAS_MAJOR"]
+        self.assertEqual(said, self.run_program("all", traced=False)[0])
+        self.assertEqual(errors.count("libcublas of this process has the version 14, which is not known"), 1, errors)
+        calls = self.calls(self.trace())
+        self.assertTrue(calls)
+        self.assertFalse([e for e in calls if "FLOPs" in e["args"] or {"m", "n", "nx"} & e["args"].keys()])
+
     def test_old_library(self):
         """A cuBLAS without functions of 64 bits: one line for each that is called, and the program goes on."""
         said, errors = self.run_program("wrong", "--libraries=cublas", cupti="18")

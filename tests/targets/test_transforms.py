@@ -85,6 +85,19 @@ class Transforms(LibraryCase):
         self.assertEqual(calls[0]["args"]["nx"], "-5")
         self.assertNotIn("direction", executed[2])
 
+    def test_version_that_is_not_known(self):
+        """One line, and calls without sizes."""
+        os.environ["SIM_CUFFT_MAJOR"] = "14"
+        try:
+            said, errors = self.run_program("all", "--libraries=cufft")
+        finally:
+            del os.environ["SIM_CUFFT_MAJOR"]
+        self.assertEqual(said, self.run_program("all", traced=False)[0])
+        self.assertEqual(errors.count("libcufft of this process has the version 14, which is not known"), 1, errors)
+        calls = self.calls(self.trace())
+        self.assertTrue(calls)
+        self.assertFalse([e for e in calls if "FLOPs" in e["args"] or {"m", "n", "nx"} & e["args"].keys()])
+
     def test_old_library(self):
         """One without cufftXt: one line for each function that is called, and the program goes on."""
         said, errors = self.run_program("wrong", "--libraries=cufft", cupti="18")

@@ -17,6 +17,15 @@ struct cublasContext {
 	cublasMath_t mode;
 };
 
+/* SIM_CUBLAS_MAJOR: what it says it is. */
+SIM_CUBLAS_EXPORT cublasStatus_t cublasGetProperty(libraryPropertyType type, int *value)
+{
+	const char *major = getenv("SIM_CUBLAS_MAJOR");
+
+	*value = type != MAJOR_VERSION ? 0 : major ? atoi(major) : CUBLAS_VER_MAJOR;
+	return CUBLAS_STATUS_SUCCESS;
+}
+
 SIM_CUBLAS_EXPORT cublasStatus_t cublasCreate_v2(cublasHandle_t *handle)
 {
 	if (!handle)

@@ -74,6 +74,14 @@ static cublasStatus_t get(const void *data, const struct place *place, void *buf
 	return CUBLAS_STATUS_SUCCESS;
 }
 
+SIM_CUBLAS_EXPORT cublasStatus_t cublasLtGetProperty(libraryPropertyType type, int *value)
+{
+	const char *major = getenv("SIM_CUBLAS_MAJOR");
+
+	*value = type != MAJOR_VERSION ? 0 : major ? atoi(major) : CUBLAS_VER_MAJOR;
+	return CUBLAS_STATUS_SUCCESS;
+}
+
 SIM_CUBLAS_EXPORT cublasStatus_t cublasLtCreate(cublasLtHandle_t *handle)
 {
 	if (!handle)

@@ -3,8 +3,8 @@
  * Whether what is known here of a library's arguments holds for the one of this process. Any
  * thread; the library is asked once.
  */
-#ifndef GT_PRELOAD_SOLVERS_VERSION_H
-#define GT_PRELOAD_SOLVERS_VERSION_H
+#ifndef GT_PRELOAD_LIBRARIES_VERSION_H
+#define GT_PRELOAD_LIBRARIES_VERSION_H
 
 #include <stdbool.h>
 

@@ -2,7 +2,7 @@
  *
  * See the header.
  */
-#include "preload/solvers/version.h"
+#include "preload/libraries/version.h"
 
 #include <stdatomic.h>
 
