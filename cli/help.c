@@ -74,6 +74,27 @@ void gt_help_option(const char *name, const char *argument, const char *text, FI
 	gt_help_row(left, OPTION_COLUMNS, text, out);
 }
 
+/* Commands stay in one line, to be copied. */
+static void print_examples(const char *examples, FILE *out)
+{
+	char line[256];
+
+	if (examples)
+		fputs("\nexamples:\n", out);
+	while (examples && *examples) {
+		size_t size = strcspn(examples, "\n");
+
+		if (*examples == '#') {
+			snprintf(line, sizeof(line), "%.*s", (int)size, examples);
+			fputs("  # ", out);
+			gt_help_wrap(line + 1 + (line[1] == ' '), 4, out);
+		} else {
+			fprintf(out, "  %.*s\n", (int)size, examples);
+		}
+		examples += size + (examples[size] == '\n');
+	}
+}
+
 void gt_help_print(const struct gt_cmdline_spec *spec, FILE *out)
 {
 	char usage[256];
@@ -98,12 +119,7 @@ void gt_help_print(const struct gt_cmdline_spec *spec, FILE *out)
 		if (spec->options[i].help)
 			gt_help_option(spec->options[i].name, spec->options[i].argument,
 				       spec->options[i].help, out);
-	if (spec->example)
-		fputs("\nexamples:\n  ", out);
-	for (const char *p = spec->example; p && *p; p++)
-		fprintf(out, "%c%s", *p, *p == '\n' ? "  " : "");
-	if (spec->example)
-		fputc('\n', out);
+	print_examples(spec->example, out);
 }
 
 void gt_help_roff(const char *text, FILE *out)

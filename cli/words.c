@@ -15,6 +15,7 @@ static const struct {
 #define GT_SHORT(letter, option) {letter, option},
 #define GT_COMMAND_ELSEWHERE(word, ours)
 #define GT_OPTION_ELSEWHERE(word, ours)
+#define GT_REPORT_ELSEWHERE(word, ours)
 #include "cli/words.def"
 #undef GT_SHORT
 #undef GT_COMMAND_ELSEWHERE
@@ -38,9 +39,18 @@ static const struct elsewhere options[] = {
 #define GT_COMMAND_ELSEWHERE(word, ours)
 #define GT_OPTION_ELSEWHERE(word, ours) {word, ours},
 #include "cli/words.def"
+#undef GT_OPTION_ELSEWHERE
+#undef GT_REPORT_ELSEWHERE
+};
+
+static const struct elsewhere reports[] = {
+#define GT_OPTION_ELSEWHERE(word, ours)
+#define GT_REPORT_ELSEWHERE(word, ours) {word, ours},
+#include "cli/words.def"
 #undef GT_SHORT
 #undef GT_COMMAND_ELSEWHERE
 #undef GT_OPTION_ELSEWHERE
+#undef GT_REPORT_ELSEWHERE
 };
 
 /* The options of `gputrace run`. */
@@ -94,6 +104,11 @@ const char *gt_word_command_elsewhere(const char *word)
 const char *gt_word_option_elsewhere(const char *word)
 {
 	return find(options, sizeof(options) / sizeof(options[0]), word);
+}
+
+const char *gt_word_report_elsewhere(const char *word)
+{
+	return find(reports, sizeof(reports) / sizeof(reports[0]), word);
 }
 
 /* GT_CONFIG_COUNT_: there is none. */

@@ -21,6 +21,9 @@ const char *gt_word_command_elsewhere(const char *word);
 /* "stacks" for the option "call-graph" of perf, without its dashes; NULL: no such word. */
 const char *gt_word_option_elsewhere(const char *word);
 
+/* "cuda_gpu_kern_sum" for the report "gpukernsum" of nsys 2022, NULL: no such word. */
+const char *gt_word_report_elsewhere(const char *word);
+
 /* Whether option @name of `gputrace run` takes no value, or one behind = alone. */
 bool gt_word_is_switch(const char *name);
 

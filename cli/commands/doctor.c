@@ -16,6 +16,7 @@
 #include <unistd.h>
 
 #include "cli/command.h"
+#include "cli/help.h"
 #include "cli/run/trial.h"
 #include "cli/settings.h"
 #include "cli/terminal.h"
@@ -360,9 +361,10 @@ static int run(int argc, char **argv)
 	if (argc == 2 && !strncmp(argv[1], "--library=", 10))
 		doctor.library = argv[1] + 10;
 	if (argc > 1 && !strcmp(argv[argc - 1], "--help")) {
-		printf("usage: gputrace doctor\n\nChecks what works on this machine and suggests "
-		       "remedies for what does not. The exit\nstatus is 1 if tracing is not "
-		       "possible.\n");
+		gt_help_wrap("usage: gputrace doctor\n\nChecks what works on this machine and "
+			     "suggests remedies for what does not. The exit status is 1 if tracing "
+			     "is not possible.",
+			     0, stdout);
 		return GT_EXIT_OK;
 	}
 	if (!doctor.library || length < 0) {

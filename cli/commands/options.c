@@ -59,8 +59,8 @@ static void print_help_row(const struct gt_option *option)
 
 static void print_help(void)
 {
-	printf("usage: gputrace run [OPTION...] [--] CMD [ARGUMENT...]\n\n");
-	gt_help_wrap("Runs CMD with its CUDA work traced and ends as CMD ends. --some-option=V, or "
+	gt_help_wrap("usage: gputrace run [OPTION...] [--] CMD [ARGUMENT...]\n\nRuns CMD with its "
+		     "CUDA work traced and ends as CMD ends. --some-option=V, or "
 		     "--some-option V, is GPUTRACE_SOME_OPTION=V in the environment.",
 		     0, stdout);
 	for (int id = 0; id < GT_CONFIG_COUNT_; id++) {

@@ -10,6 +10,7 @@
 #include "analysis/stats_inside.h"
 #include "analysis/usage/usage.h"
 #include "cli/cmdline.h"
+#include "cli/commands/report_names.h"
 #include "cli/reduce/shares.h"
 #include "cli/reduce/stats_parts.h"
 #include "readers/show.h"
@@ -64,20 +65,6 @@ struct output {
 	size_t count;
 };
 
-/* Those of nsys, and our own. */
-static const struct gt_report *const report_lists[] = {gt_reports, gt_usage_reports};
-
-#define LISTS (sizeof(report_lists) / sizeof(report_lists[0]))
-
-static const struct gt_report *find_report(const char *name, size_t len)
-{
-	for (size_t i = 0; i < LISTS; i++)
-		for (const struct gt_report *report = report_lists[i]; report->name; report++)
-			if (strlen(report->name) == len && !memcmp(report->name, name, len))
-				return report;
-	return NULL;
-}
-
 /* A table of the command line; no more than MAX_TABLES by name. */
 static int want(const struct gt_cmdline *args, const struct gt_report *report,
 		struct gt_stats_parts *parts)
@@ -97,8 +84,8 @@ static int want_all(const struct gt_cmdline *args, struct gt_stats_parts *parts)
 {
 	int rc = 0;
 
-	for (size_t i = 0; i < LISTS; i++)
-		for (const struct gt_report *report = report_lists[i]; !rc && report->name;
+	for (size_t i = 0; i < GT_REPORT_LISTS; i++)
+		for (const struct gt_report *report = gt_report_lists[i]; !rc && report->name;
 		     report++)
 			rc = want(args, report, parts);
 	return rc;
@@ -116,49 +103,10 @@ static int want_reports(const struct gt_cmdline *args, const char *list,
 
 		if (parts->count == MAX_TABLES)
 			return gt_cmdline_wrong(args, "--report: more than %d names", MAX_TABLES);
-		rc = want(args, find_report(list, n), parts);
+		rc = want(args, gt_report_called(list, n), parts);
 		list += n + (list[n] == ',');
 	}
 	return rc;
-}
-
-/* The reports that there are, each behind a comma. */
-static void list_reports(char *out, size_t size)
-{
-	size_t n = 0;
-
-	*out = 0;
-	for (size_t i = 0; i < LISTS; i++)
-		for (const struct gt_report *report = report_lists[i]; report->name && n < size;
-		     report++)
-			n += (size_t)snprintf(out + n, size - n, "%s, ", report->name);
-}
-
-static void print_words(FILE *out)
-{
-	for (size_t i = 0; i < LISTS; i++)
-		for (const struct gt_report *report = report_lists[i]; report->name; report++)
-			fprintf(out, "--report=%s\ttables of stats, by name\n", report->name);
-	fputs("--report=all\ttables of stats, by name\n", out);
-}
-
-static int check_reports(const struct gt_cmdline *args, const char *list)
-{
-	char all[1024];
-
-	if (!strcmp(list, "all"))
-		return 0;
-	do {
-		size_t n = strcspn(list, ",");
-
-		if (!find_report(list, n)) {
-			list_reports(all, sizeof(all));
-			return gt_cmdline_wrong(args, "--report=%.*s: must be one of %sall", (int)n,
-						list, all);
-		}
-		list += n + (list[n] == ',');
-	} while (*list);
-	return 0;
 }
 
 static enum gt_key key_of(const char *by)
@@ -521,7 +469,7 @@ static int run_stats(const struct gt_cmdline *args)
 	if (!rc)
 		rc = gt_cmdline_filter(args, &filter);
 	if (!rc && reports)
-		rc = check_reports(args, reports);
+		rc = gt_report_names_check(args, reports);
 	if (!rc)
 		rc = gt_shares_start(args);
 	if (!rc)
@@ -553,7 +501,7 @@ static const struct gt_cmdline_spec spec = {
 	.takes_newest = true,
 	.takes_stdin = true,
 	.run = run_stats,
-	.print_words = print_words,
+	.print_words = gt_report_names_print,
 };
 
 static int run(int argc, char **argv)

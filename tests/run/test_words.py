@@ -185,6 +185,12 @@ class TestCommands(RunTest):
             self.assertEqual(done.returncode, 2)
             self.assertIn(f"did you mean '{meant}'?", done.stderr)
 
+    def test_reports_of_other_names(self):
+        for word, meant in (("gpukernsum", "cuda_gpu_kern_sum"), ("cuda_gpu_kern_sm", "cuda_gpu_kern_sum"), ("osrtsum", "osrt_sum")):
+            done = subprocess.run([str(CLI), "stats", f"--report=gpu_rank_use,{word}", TRACE], capture_output=True, text=True, check=False)
+            self.assertEqual((done.returncode, done.stdout), (2, ""))
+            self.assertIn(f"--report={word}: no such report; did you mean {meant}?", done.stderr)
+
 
 if __name__ == "__main__":
     unittest.main()
