@@ -162,10 +162,11 @@ static bool has_two_readings(const struct judging *t, const double ops[2])
 }
 
 /* What a row is shown with: of steps the mean, where it occurs, times how often that is; of whole
- * traces all its time, of B for as much work as A has, for which the number of its operations
- * counts without an error. */
+ * traces all its time, without that of outliers, of B for as much work as A has, for which the
+ * number of its operations counts without an error. */
 static void show(struct judging *t, struct gt_diff_row *row)
 {
+	bool has_outliers = (row->side[0].left_out || row->side[1].left_out) && !t->rows->of_time;
 	double ops[2], ns[2];
 
 	for (int s = 0; s < 2; s++) {
@@ -175,7 +176,10 @@ static void show(struct judging *t, struct gt_diff_row *row)
 
 		row->scatter[s] = e.freedom > 0 ? sqrt(e.variance) : -1;
 		ops[s] = gt_diff_ops_of_rank(t->sides, t->rows, row->row, s, &ns[s]);
-		row->mean[s] = !t->sides->stepped ? ns[s] : all > 0 ? e.mean * has / all : 0;
+		if (t->sides->stepped)
+			row->mean[s] = all > 0 ? e.mean * has / all : 0;
+		else
+			row->mean[s] = has_outliers ? e.mean * ops[s] : ns[s];
 	}
 	if (!t->sides->stepped) {
 		row->more_ops = more_work(t, ops);
