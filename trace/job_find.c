@@ -31,7 +31,9 @@ static int add_path(struct gt_job *job, const char *folder, const char *name)
 {
 	char *path = NULL;
 
-	if (asprintf(&path, "%s%s%s", folder, *folder ? "/" : "", name) < 0)
+	bool parted = !*folder || folder[strlen(folder) - 1] == '/';
+
+	if (asprintf(&path, "%s%s%s", folder, parted ? "" : "/", name) < 0)
 		return -ENOMEM;
 	if (gt_vec_push(&job->paths, path))
 		return 0;

@@ -88,7 +88,7 @@ static int compare_rows(const void *a, const void *b, void *data)
 	const struct gt_cell *p = x + order->column, *q = y + order->column;
 
 	if (p->text && q->text && is_text(order->table->columns[order->column].kind))
-		return strcmp(p->text, q->text);
+		return strverscmp(p->text, q->text); /* step 10 is behind step 9 */
 	if (p->number != q->number)
 		return p->number > q->number ? -1 : 1;
 	/* equal numbers: by the texts of the row, so that the order is always the same */
