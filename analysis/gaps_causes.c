@@ -471,6 +471,7 @@ static void fill_causes(const struct causes_table *c, struct gt_gaps_parts *part
 					: sizeof(columns) / sizeof(columns[0]));
 	table->kept = WINDOW_SHARE + 2;
 	table->minor = 1u << WINDOW_SHARE;
+	table->major = 1u << (WINDOW_SHARE + 1);
 	table->least = LEAST_PLACE;
 	for (size_t i = 0; i < c->row.count; i++)
 		if (is_cause(&c->row.at[i]))

@@ -225,6 +225,12 @@ static size_t shorten_all(const char *name, size_t frame_width, char *out, size_
 	return n + shorten_one(name, frame_width, out + n, size - n);
 }
 
+/* Part of a "..." that stands there already, which one for the middle takes in. */
+static bool is_dots(const char *text, size_t at)
+{
+	return text[at] == '.' && (text[at + 1] == '.' || (at && text[at - 1] == '.'));
+}
+
 /* Takes the middle out of @n bytes of text. Returns what is left of them. */
 static size_t cut_middle(char *text, size_t n, size_t width)
 {
@@ -234,9 +240,9 @@ static size_t cut_middle(char *text, size_t n, size_t width)
 		return n;
 	head = GT_NAME_HEAD(width);
 	tail = n - (width - 3 - head);
-	while (head && is_inside(text[head]))
+	while (head && (is_inside(text[head]) || is_dots(text, head - 1)))
 		head--;
-	while (is_inside(text[tail]))
+	while (is_inside(text[tail]) || is_dots(text, tail))
 		tail++;
 	memmove(text + head + 3, text + tail, n - tail + 1);
 	memcpy(text + head, "...", 3);

@@ -38,7 +38,8 @@ static const char *const verdicts[] = {"same", "slower", "faster", "new", "gone"
 			{"order", NULL, NULL, GT_COLUMN_MEAN},                                     \
 	}
 
-#define UP_TO_B 5 /* of these columns */
+#define UP_TO_B  5    /* of these columns */
+#define IN_SHORT 0x1c /* the change in %, A and B, as bits */
 
 static const struct gt_column overview_columns[] = DIFF_COLUMNS("Measure", NULL, GT_COLUMN_TEXT);
 static const struct gt_column rank_columns[] = DIFF_COLUMNS("Rank", NULL, GT_COLUMN_TEXT);
@@ -196,6 +197,7 @@ static void init_tables(struct gt_diff *diff, const struct gt_diff_request *requ
 			      stepped ? rows[i].step_title : rows[i].title, rows[i].columns,
 			      sizeof(call_columns) / sizeof(call_columns[0]));
 		diff->tables[i].kept = UP_TO_B;
+		diff->tables[i].major = IN_SHORT;
 	}
 	if (!asks_for_users(request))
 		diff->tables[GT_DIFF_LINES].title =

@@ -14,7 +14,11 @@
 #include "core/schema/cuda_api.h"
 #include "core/schema/event_names.h"
 
-#define TEXT 4096
+#define TEXT            4096
+
+/* Columns that their tables are about, as bits. */
+#define GROWTH_AND_PEAK 0x30
+#define ASKED_FOR       0x4
 
 static const struct gt_column summary_columns[] = {
 	{"where", "Where", "where", GT_COLUMN_TEXT},
@@ -253,6 +257,7 @@ static bool put_step(struct gt_table *t, const struct gt_memory_use *use,
 int gt_memory_steps(const struct gt_memory *memory, struct gt_table *t)
 {
 	INIT(t, "memory_steps", "Growth by step", step_columns);
+	t->major = GROWTH_AND_PEAK;
 	for (size_t i = 0; i < memory->uses.count; i++) {
 		const struct gt_memory_use *use = &memory->uses.at[i];
 		const struct gt_model *model = use->model;
@@ -373,6 +378,7 @@ static bool put_failure(struct gt_table *t, const struct gt_memory_use *use,
 int gt_memory_failed(const struct gt_memory *memory, const struct gt_job *job, struct gt_table *t)
 {
 	INIT(t, "memory_failed", "Allocations that failed", failed_columns);
+	t->major = ASKED_FOR;
 	for (size_t m = 0; m < job->count; m++) {
 		const struct gt_model *model = &job->models[m];
 

@@ -13,6 +13,8 @@
 #include "trace/health.h"
 #include "trace/meetings.h"
 
+#define COST_OTHERS 3 /* of these columns */
+
 static const struct gt_column late_columns[] = {
 	{"rank", "Rank", "rank", GT_COLUMN_TEXT},
 	{"count", "Collectives", "collectives", GT_COLUMN_COUNT},
@@ -131,7 +133,8 @@ int gt_ranks_late(const struct gt_ranks *ranks, struct gt_table *ret_table)
 
 	gt_table_init(ret_table, "rank_late", "Who was late: collectives, and what made them wait",
 		      late_columns, COLUMNS(late_columns));
-	ret_table->kept = 4;
+	ret_table->kept = COST_OTHERS + 1;
+	ret_table->major = 1u << COST_OTHERS;
 	for (size_t f = 0; f < ranks->lates.count; f++) {
 		const struct gt_late *late = &ranks->lates.of[f];
 

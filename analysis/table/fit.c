@@ -55,9 +55,15 @@ static size_t whole_width(const struct gt_table_fit *fit, const struct gt_table 
 	return sum;
 }
 
-/* Leaves a minor column or the rightmost one of numbers out, but for the first @kept. False: there
+/* The columns, as bits, that stay while there is another one of numbers. */
+static uint32_t last_to_go(const struct gt_table *table)
+{
+	return table->major ? table->major : (1u << KEPT_FIRST) - 1;
+}
+
+/* Leaves a minor column or the rightmost one of numbers out, but for those of @stay. False: there
  * is none that may go. */
-static bool leave_one_out(struct gt_table_fit *fit, const struct gt_table *table, size_t kept)
+static bool leave_one_out(struct gt_table_fit *fit, const struct gt_table *table, uint32_t stay)
 {
 	size_t found = SIZE_MAX, minor = SIZE_MAX;
 
@@ -66,7 +72,7 @@ static bool leave_one_out(struct gt_table_fit *fit, const struct gt_table *table
 			continue;
 		if (table->minor >> c & 1)
 			minor = c;
-		if (c >= kept)
+		if (!(stay >> c & 1))
 			found = c;
 	}
 	if (minor != SIZE_MAX)
@@ -102,7 +108,7 @@ static void give_more_room(struct gt_table_fit *fit, const struct gt_table *tabl
 	bool shows[GT_TABLE_MAX_COLUMNS];
 
 	memcpy(shows, fit->shows, sizeof(shows));
-	while (!fits(fit, table, columns) && leave_one_out(fit, table, KEPT_FIRST))
+	while (!fits(fit, table, columns) && leave_one_out(fit, table, last_to_go(table)))
 		shorten_last(fit, table, rows, columns);
 	if (fits(fit, table, columns))
 		return;
@@ -132,8 +138,17 @@ static size_t widest_text(const struct gt_table_fit *fit, const struct gt_table 
 	return widest;
 }
 
+/* Columns that @may lets go, from the right, but for the first and the last one. */
+static void drop_inner(struct gt_table_fit *fit, const struct gt_table *table, size_t columns,
+		       uint32_t may)
+{
+	for (size_t c = gt_table_last_shown(table); !fits(fit, table, columns) && c-- > 1;)
+		if (may >> c & 1)
+			fit->shows[c] = false;
+}
+
 /* The last resort: all columns of text are cut, the widest first, with their headings; then only
- * the first and the last column stay. */
+ * the first and the last column and what the table is about stay, then only the first two. */
 static void squeeze(struct gt_table_fit *fit, const struct gt_table *table, size_t rows,
 		    size_t columns)
 {
@@ -146,8 +161,8 @@ static void squeeze(struct gt_table_fit *fit, const struct gt_table *table, size
 		fit->widths[column] = width - (excess < most ? excess : most);
 		gt_short_names_cut(&fit->names, table, rows, fit->widths[column], column);
 	}
-	for (size_t c = gt_table_last_shown(table); !fits(fit, table, columns) && c-- > 1;)
-		fit->shows[c] = false;
+	drop_inner(fit, table, columns, ~table->major);
+	drop_inner(fit, table, columns, UINT32_MAX);
 }
 
 static size_t least_of(size_t least, size_t whole)
@@ -172,16 +187,16 @@ static void fit_into(struct gt_table_fit *fit, const struct gt_table *table, siz
 		     size_t columns)
 {
 	size_t text = main_text(table), whole = fit->widths[text];
-	size_t kept = table->kept ? table->kept : KEPT_FIRST;
+	uint32_t first = (1u << (table->kept ? table->kept : KEPT_FIRST)) - 1;
 
 	if (is_text(table, text))
 		fit->widths[text] = table->least ? least_of(table->least, whole)
 						 : least_names(&table->columns[text], whole);
-	while (!fits(fit, table, columns) && leave_one_out(fit, table, kept))
+	while (!fits(fit, table, columns) && leave_one_out(fit, table, first | table->major))
 		;
 	if (is_text(table, text) && whole > TOO_SHORT)
 		fit->widths[text] = TOO_SHORT;
-	while (!fits(fit, table, columns) && leave_one_out(fit, table, KEPT_FIRST))
+	while (!fits(fit, table, columns) && leave_one_out(fit, table, last_to_go(table)))
 		;
 	fit->widths[text] = whole;
 	if (fits(fit, table, columns))

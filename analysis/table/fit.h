@@ -2,7 +2,8 @@
  *
  * How wide the columns of a table are for people. On a terminal a table is made to fit: its last
  * column is shortened; where that would leave too little of it numbers are left out, the minor ones
- * first, then from the right, but for those that a table keeps. One thread per table.
+ * first, then from the right, but for those that a table keeps: what it is about goes last. One
+ * thread per table.
  */
 #ifndef GT_ANALYSIS_TABLE_FIT_H
 #define GT_ANALYSIS_TABLE_FIT_H

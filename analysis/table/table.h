@@ -50,6 +50,7 @@ struct gt_table {
 	size_t width;
 	size_t kept;                  /* first columns that a narrow terminal gets too; 0: two */
 	uint32_t minor;               /* bits: columns that are left out first there */
+	uint32_t major;               /* bits: what it is about, left out last; 0: the first two */
 	size_t least;                 /* characters that its last column needs there; 0: as usual */
 	GT_VEC(struct gt_cell) cells; /* row after row */
 	size_t rows;

@@ -224,11 +224,15 @@ static bool fits(const struct gt_code_name *name, const char *text, size_t lengt
 
 bool gt_code_name_fits(const struct gt_code_name *name, const char *text, size_t length)
 {
-	size_t dots = sizeof(MORE) - 1, cut = length > dots ? GT_NAME_HEAD(length) : 0;
+	size_t dots = sizeof(MORE) - 1, head = length > dots ? GT_NAME_HEAD(length) : 0;
 
 	if (length > LONGEST)
 		return false;
 	if (fits(name, text, length, SIZE_MAX))
 		return true;
-	return cut && !memcmp(text + cut, MORE, dots) && fits(name, text, length, cut);
+	for (size_t cut = head > GT_NAME_DOTS ? head - GT_NAME_DOTS : 1;
+	     cut <= head + GT_NAME_DOTS && cut + dots <= length; cut++)
+		if (!memcmp(text + cut, MORE, dots) && fits(name, text, length, cut))
+			return true;
+	return false;
 }
