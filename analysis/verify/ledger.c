@@ -199,6 +199,14 @@ void gt_verify_header(struct gt_verify *v)
 		gt_verify_find(v, GT_CHECK_HEADER, 0, "no baseTimeNanoseconds in the header");
 }
 
+/* @digits: of \uXXXX, D800 to DFFF is half of a pair. */
+static const char *why_not_escaped(const char *digits)
+{
+	return (*digits | ' ') == 'd' && digits[1] >= '8'
+		       ? "Perfetto refuses a file with surrogates"
+		       : "the format has this character as UTF-8";
+}
+
 void gt_verify_text(struct gt_verify *v, const char *text, size_t len, uint64_t line)
 {
 	const unsigned char *p = (const unsigned char *)text;
@@ -212,10 +220,8 @@ void gt_verify_text(struct gt_verify *v, const char *text, size_t len, uint64_t 
 		if (p[i] == '\\') {
 			/* an escape was scanned already: it is whole */
 			if (p[i + 1] == 'u' && memcmp(p + i + 2, "00", 2)) {
-				gt_verify_find(
-					v, GT_CHECK_UTF8, line,
-					"escape %.6s: Perfetto refuses a file with surrogates",
-					text + i);
+				gt_verify_find(v, GT_CHECK_UTF8, line, "escape %.6s: %s", text + i,
+					       why_not_escaped(text + i + 2));
 				return;
 			}
 			n = 2;

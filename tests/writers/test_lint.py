@@ -153,6 +153,9 @@ def event_rules():
     broken(replacing('"bytes": 1048576', '"bytes": 9007199254740992'), "numbers", words="argument 9007199254740992 is 2^53 or more")
     broken(replacing("cudaMemsetAsync", "cuda\\/Memset"), "escapes")
     broken(replacing("cudaMemsetAsync", "cuda\\ud83d\\ude00"), "escapes", words="Perfetto refuses a file with surrogates")
+    for escape in "\\u0301", "\\uD7ff", "\\ue000":
+        broken(replacing("cudaMemsetAsync", "cuda" + escape), "escapes", words=f"escape {escape}: the format has this character as UTF-8")
+    broken(replacing("cudaMemsetAsync", "cuda\\uDFFF"), "escapes", words="Perfetto refuses a file with surrogates")
     broken(replacing('"args": {"cbid"', '"args": {"External id": 5, "cbid"'), "External id", words="External id 5 names no operator")
 
 
