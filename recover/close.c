@@ -301,6 +301,13 @@ static int rewrite_copy(const struct closing *closing, const char *head, size_t 
 	return rc;
 }
 
+/* The object is there, with its end; or the array of another program: one of ours has its header in
+ * the first event, and is not closed by its bracket. */
+static bool is_whole(const struct gt_reading *reading)
+{
+	return reading->closed && !gt_reading_is_running(reading);
+}
+
 static int close_file(struct closing *closing)
 {
 	char *head = NULL, *tail = NULL;
@@ -313,7 +320,7 @@ static int close_file(struct closing *closing)
 		free(tail);
 		return rc;
 	}
-	if (closing->reading.form == GT_FORM_OBJECT) {
+	if (closing->reading.form == GT_FORM_OBJECT || is_whole(&closing->reading)) {
 		closing->result->in_place = true;
 		rc = write_end(closing, tail, tail_size);
 	} else if (closing->padded && head_size <= closing->first_byte + closing->first_size) {
@@ -345,12 +352,6 @@ static const char *find_loose(const struct closing *closing)
 			!gt_utf8_is_valid(header->members[i].key, strlen(header->members[i].key)) ||
 			!gt_utf8_is_valid(header->members[i].text, strlen(header->members[i].text));
 	return not_utf8 ? "text that is not UTF-8" : closing->reading.loose;
-}
-
-/* The object is there, with its end. */
-static bool is_whole(const struct gt_reading *reading)
-{
-	return reading->closed && reading->form == GT_FORM_OBJECT;
 }
 
 static int close_read(struct closing *closing)

@@ -58,9 +58,10 @@ static int make_names(struct packing *p)
 static bool is_trace(struct packing *p, const char *head, size_t size)
 {
 	struct gt_input in = {.data = head, .size = size};
+	char first = *gt_scan_blanks(head);
 
 	p->is_json = !gt_input_is_pftrace(&in);
-	return !p->is_json || *gt_scan_blanks(head) == '{';
+	return !p->is_json || first == '{' || first == '[';
 }
 
 /* 1: to be packed, 0: packed already. */
@@ -73,7 +74,7 @@ static int look_at(struct packing *p)
 		return fail(p, -errno, NULL);
 	if (n >= 2 && !memcmp(head, "\x1f\x8b", 2))
 		return 0;
-	if (head[0] == '[')
+	if (head[0] == '[' && strstr(head, "\"gputrace_version\"")) /* seen before it is packed */
 		return fail(p, -EBUSY, NOT_YET);
 	return is_trace(p, head, (size_t)n) ? 1 : fail(p, -EINVAL, n ? "no trace" : "empty");
 }
@@ -167,8 +168,11 @@ static int check_json(struct packing *p)
 
 	if (error == -EINTR)
 		fail(p, error, "packing was interrupted");
-	else if (error ? gt_first_block_file_is_torn_as(p->pin.content, p->path) : !reading.closed)
+	else if (error ? gt_first_block_file_is_torn_as(p->pin.content, p->path)
+		       : !reading.closed || gt_reading_is_running(&reading))
 		error = fail(p, -EBUSY, NOT_YET);
+	else if (!error && reading.strange && !reading.events)
+		error = fail(p, -EINVAL, "no trace");
 	else if (error)
 		fail_as_read(p, error, reading.error);
 	gt_reading_fini(&reading);

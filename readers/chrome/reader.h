@@ -94,6 +94,13 @@ int gt_reader_read_either(const char *path, gt_reader_form json, gt_reader_form 
 /* Fills reading->error for the error @rc of the file @path. Returns @rc. */
 int gt_reading_fail(struct gt_reading *reading, const char *path, int rc);
 
+/* Whether a file that was read, closed or cut, is a trace of gputrace's in the form that it has
+ * while its process runs: an array, whose first event holds the header. */
+static inline bool gt_reading_is_running(const struct gt_reading *reading)
+{
+	return reading->form == GT_FORM_ARRAY && (reading->mixed || reading->header.member_count);
+}
+
 /* Whether the event has this argument. */
 static inline bool gt_record_has(const struct gt_trace_event *record, enum gt_arg arg)
 {

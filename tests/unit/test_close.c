@@ -204,6 +204,35 @@ Test(close, a_comma_before_the_end_of_the_events)
 	repair_and_check("comma", 0, 1, false);
 }
 
+/* The form of the Trace Event Format: nothing says that another program did not finish it. */
+Test(close, the_whole_array_of_another_program_is_closed)
+{
+	static const char *const texts[] = {"[" KERNEL "]", "[\n" KERNEL ",\n" KERNEL "\n]\n"};
+	struct gt_close repair;
+
+	for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++) {
+		char text[1024];
+		FILE *file;
+
+		put(texts[i], "", "", 0);
+		cr_assert_eq(PINNED(path, gt_close_file(&pin, &repair)), 0, "%s", repair.error);
+		cr_assert(repair.was_closed, "%s", texts[i]);
+		cr_assert_eq(repair.events, i + 1);
+		file = fopen(path, "r");
+		text[fread(text, 1, sizeof(text) - 1, file)] = 0;
+		fclose(file);
+		cr_assert_str_eq(text, texts[i]);
+	}
+	put("[" KERNEL ",\n]", "", "", 0);
+	cr_assert_eq(PINNED(path, gt_close_file(&pin, &repair)), 0, "%s", repair.error);
+	cr_assert_not(repair.was_closed, "strict JSON has no comma there");
+	cr_assert_eq(PINNED(path, gt_close_file(&pin, &repair)), 0);
+	cr_assert(repair.was_closed);
+	put("[" KERNEL "\n," KERNEL, "", "", 0);
+	cr_assert_eq(PINNED(path, gt_close_file(&pin, &repair)), 0);
+	cr_assert_not(repair.was_closed, "cut");
+}
+
 /* First events that resemble ours but are not. */
 Test(close, strange_words_in_the_first_event)
 {
