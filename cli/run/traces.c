@@ -72,12 +72,23 @@ static bool read_block(const char *path, struct gt_first_block *block)
 						: !gt_first_block_read(block, path);
 }
 
-/* A trace without the name of a run counts too: a launcher may pass on GPUTRACE_OUTPUT without
- * GPUTRACE_RUN. */
-static bool is_of_run(const struct gt_first_block *block, const char *run)
+static bool is_of_another_rank(const struct gt_traces_wanted *wanted, const char *path)
 {
-	return gt_first_block_find(block, block->text, run) ||
-	       !gt_first_block_find(block, block->text, RUN_NAME);
+	struct gt_file_name name;
+
+	gt_file_name_parse(path, &name);
+	return wanted->process->has_rank && name.has_rank && name.rank != wanted->process->rank;
+}
+
+/* A trace without the name of a run counts too: a launcher may pass on GPUTRACE_OUTPUT without
+ * GPUTRACE_RUN. One that is only being begun has none yet: another rank's has its own wrapper. */
+static bool is_of_run(const struct gt_first_block *block, const struct gt_traces_wanted *wanted,
+		      const char *path)
+{
+	if (gt_first_block_find(block, block->text, wanted->run))
+		return true;
+	return !gt_first_block_find(block, block->text, RUN_NAME) &&
+	       !(gt_first_block_is_torn(block) && is_of_another_rank(wanted, path));
 }
 
 /* Writes one character of @text as a trace holds it. Returns its length in @text. */
@@ -144,7 +155,7 @@ static bool is_wanted(const struct gt_traces_wanted *wanted, const char *path, b
 	if (lstat(path, &st) || !S_ISREG(st.st_mode) || (is_elsewhere && st.st_uid != geteuid()))
 		return false;
 	block = malloc(sizeof(*block));
-	found = block && read_block(path, block) && is_of_run(block, wanted->run) &&
+	found = block && read_block(path, block) && is_of_run(block, wanted, path) &&
 		(!is_elsewhere || is_meant_for(block, wanted->output));
 	free(block);
 	return found;

@@ -112,6 +112,51 @@ def test_a_run_for_each_rank_of_a_job():
     assert "2 runs wrote into this folder" in said and "old.json" in said, said
 
 
+def launched(number, at, ranks=4):
+    """A launch of one wrapper per rank without a job id: programs of 20 ms that began 30 ms after each other."""
+    found = {}
+    for rank, (name, trace) in enumerate(list(traces().items())[:ranks]):
+        first = generate.BASE + at + (rank * 3 + number) % 4 * 30_000_000
+        trace["metadata"] |= {"run": f"gputrace-run-{number}-{rank}", "pid": number * 100 + rank,
+                              "clock_first_realtime_ns": first, "clock_last_realtime_ns": first + 20_000_000}
+        trace["baseTimeNanoseconds"] += at
+        found[f"{number}{name}"] = trace
+    return found
+
+
+def read_of(found):
+    """The ranks of @found that are read."""
+    where = written(found)
+    _, said = cases.run("stats", "--summary", where)
+    out, _ = cases.run("ranks", "--format=json", where)
+    return sorted(int(row["Rank"].removeprefix("rank ")) for row in json.loads(out)["rank_late"]), said
+
+
+def test_ranks_that_ended_before_others_began():
+    """Each with a run of its own: they are one job, whichever of them is missing."""
+    whole, earlier = launched(2, 700_000_000), launched(1, 0)
+    for found in whole, earlier | whole:
+        ranks, said = read_of(found)
+        assert ranks == [0, 1, 2, 3], (ranks, said)
+        assert ("only the newest" in said) == (found != whole), said
+        for missing in range(4):
+            left = {name: trace for name, trace in found.items() if name != f"2rank{missing}.json"}
+            assert read_of(left)[0] == [rank for rank in range(4) if rank != missing], missing
+
+
+def test_launches_that_are_no_job_together():
+    """Other ranks in another launch, a minute later; and two jobs with ids, begun at once."""
+    some, others = launched(1, 0), launched(2, HOUR // 60)
+    found = {name: trace for name, trace in some.items() if name[-6] in "23"} | {
+        name: trace for name, trace in others.items() if name[-6] in "01"}
+    ranks, said = read_of(found)
+    assert ranks == [0, 1] and "only the newest" in said, (ranks, said)
+    found = {name: trace for name, trace in (launched(1, 0) | launched(2, 1_000_000)).items() if (name[0] == "1") == (name[-6] in "23")}
+    for name, trace in found.items():
+        trace["metadata"]["job"] = name[0]
+    assert read_of(found)[0] == [2, 3], "rank 2 of the first job began last"
+
+
 def test_jobs_of_different_sizes():
     """Nothing else tells them apart."""
     found = traces()

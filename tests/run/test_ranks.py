@@ -4,6 +4,7 @@
 import json
 import os
 import pathlib
+import re
 import shutil
 import subprocess
 import sys
@@ -61,6 +62,9 @@ class LauncherTests:
         where, how = self.ours(done)
         self.assertRegex(where, r"^gputrace: trace: .*/rank0_.*json \(rank 0 of 4; the others write into the same folder\)$")
         self.assertIn("gputrace open ", how)
+        read = subprocess.run([str(CLI), "stats", "--summary", str(self.traces()[0].parent)], check=True, capture_output=True,
+                              text=True)
+        self.assertEqual((re.findall(r"^rank (\d)", read.stdout, re.M), read.stderr), (list("0123"), ""))
 
     def test_the_library_alone(self):
         done = subprocess.run([*self.start, *self.variable, "LD_PRELOAD", *self.value(LIBRARY), PIPELINE], check=False,

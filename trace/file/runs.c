@@ -21,10 +21,15 @@ struct run_file {
 	size_t path;
 };
 
+#define CLOSE_NS 2000000000 /* between the beginnings of ranks that a launcher started */
+
 /* Files first to end - 1 of the list, by run. */
 struct run_group {
 	const struct run_file *first, *end;
-	int64_t began, ended;
+	int64_t opened;       /* its first file began */
+	int64_t began, ended; /* the last ones */
+	bool is_taken;        /* belongs to the newest one */
+	bool is_rival;        /* has a rank of one that is taken: of another job */
 };
 
 static int64_t time_of(const struct gt_header *header, const char *key)
@@ -84,6 +89,8 @@ static size_t find_runs(const struct run_file *files, size_t count, struct run_g
 		struct run_group run = {.first = &files[i]};
 
 		for (end = i; end < count && !strcmp(files[end].run, files[i].run); end++) {
+			if (end == i || files[end].began < run.opened)
+				run.opened = files[end].began;
 			if (files[end].began > run.began)
 				run.began = files[end].began;
 			if (files[end].ended > run.ended)
@@ -111,31 +118,78 @@ static bool is_of_job(const struct run_group *run, const struct run_group *other
 	return *run->first->job && !strcmp(run->first->job, other->first->job);
 }
 
-/* Whether a launcher started @run beside the ones that were taken already, newest first. */
-static bool is_beside(const struct run_group *run, const struct run_group *taken, size_t count)
+static bool are_of_two_jobs(const struct run_group *run, const struct run_group *other)
 {
-	if (run->first->world < 2 || run->first->world != taken[0].first->world ||
-	    (run->ended && run->ended < taken[0].began && !is_of_job(run, &taken[0])))
-		return false;
-	for (size_t i = 0; i < count; i++)
-		if (has_rank_of(run, &taken[i]))
-			return false;
-	return true;
+	return *run->first->job && *other->first->job && !is_of_job(run, other);
 }
 
-/* The runs that belong together come first. Returns their number. */
+static bool overlap(const struct run_group *run, const struct run_group *other)
+{
+	return run->ended >= other->opened && other->ended >= run->opened;
+}
+
+/* Between their beginnings. */
+static int64_t distance(const struct run_group *run, const struct run_group *other)
+{
+	int64_t ns = run->opened - other->opened;
+
+	return ns < 0 ? -ns : ns;
+}
+
+/* Ranks of programs of some milliseconds do not overlap: began close to one that is taken, or
+ * overlaps it, and is not closer to the ranks of another job. */
+static bool is_near(const struct run_group *run, const struct run_group *runs, size_t count)
+{
+	int64_t taken = INT64_MAX, rival = INT64_MAX;
+	bool touches = false;
+
+	for (size_t i = 0; i < count; i++) {
+		int64_t ns = distance(run, &runs[i]);
+
+		if (runs[i].is_taken) {
+			touches |= ns <= CLOSE_NS || overlap(run, &runs[i]);
+			taken = ns < taken ? ns : taken;
+		} else if (runs[i].is_rival && runs[i].first->world == run->first->world) {
+			rival = ns < rival ? ns : rival;
+		}
+	}
+	return touches && taken <= rival;
+}
+
+/* Whether a launcher started @run beside those that are taken already; the newest is @runs. */
+static bool is_beside(const struct run_group *run, const struct run_group *runs, size_t count)
+{
+	if (run->is_rival || run->first->world < 2 || run->first->world != runs->first->world ||
+	    are_of_two_jobs(run, runs))
+		return false;
+	return !run->ended || run->ended >= runs->began || is_of_job(run, runs) ||
+	       is_near(run, runs, count);
+}
+
+static void take(struct run_group *run, struct run_group *runs, size_t count)
+{
+	run->is_taken = true;
+	for (size_t i = 0; i < count; i++)
+		if (!runs[i].is_taken && !runs[i].is_rival)
+			runs[i].is_rival = has_rank_of(&runs[i], run);
+}
+
+/* Marks the runs that belong together; those of each round may lead to more. Returns their number.
+ */
 static size_t take_newest(struct run_group *runs, size_t count)
 {
-	size_t taken = 1;
+	size_t taken = 1, before = 0;
 
 	qsort(runs, count, sizeof(*runs), newest_first);
-	for (size_t i = 1; i < count; i++) {
-		struct run_group run = runs[i];
-
-		if (!is_beside(&run, runs, taken))
-			continue;
-		runs[i] = runs[taken];
-		runs[taken++] = run;
+	take(&runs[0], runs, count);
+	while (taken > before) {
+		before = taken;
+		for (size_t i = 1; i < count; i++) {
+			if (runs[i].is_taken || !is_beside(&runs[i], runs, count))
+				continue;
+			take(&runs[i], runs, count);
+			taken++;
+		}
 	}
 	return taken;
 }
@@ -158,9 +212,9 @@ long gt_job_runs_before(char *const *paths, size_t count, bool *ret_left_out)
 		taken = found ? take_newest(runs, found) : 0;
 		rc = found ? (long)(found - taken + 1) : 0;
 	}
-	for (size_t i = taken; i < found; i++)
+	for (size_t i = 0; i < found; i++)
 		for (const struct run_file *file = runs[i].first; file < runs[i].end; file++)
-			ret_left_out[file->path] = true;
+			ret_left_out[file->path] = !runs[i].is_taken;
 	free(runs);
 	free(files);
 	return rc;

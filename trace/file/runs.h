@@ -12,7 +12,8 @@
 /*
  * Into @ret_left_out, by path, which of the files @paths belong to other runs than the newest one
  * (metadata.run, its outermost name; without one metadata.job). Runs of which each has other ranks
- * of one world, at the same time, are one: a launcher started `gputrace run` for each rank. A file
+ * of one world, at the same time or begun within two seconds, are one: a launcher started `gputrace
+ * run` for each rank. A file
  * without either stays. Returns how many runs there are, 0 and 1 included, or -ENOMEM.
  */
 long gt_job_runs_before(char *const *paths, size_t count, bool *ret_left_out);
