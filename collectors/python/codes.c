@@ -28,9 +28,6 @@
 #define BYTES_SUBCLASS  (UINT64_C(1) << 27)
 #define STRING_SUBCLASS (UINT64_C(1) << 28)
 
-/* Bytes of a line table, at each end, that are hashed. */
-#define TABLE_HASHED    256u
-
 /* Code objects that are found by their address first: a power of two. */
 #define RECENT          8192u
 
@@ -124,7 +121,7 @@ static uint64_t hash_table(const struct gt_python_runtime *runtime, uint64_t tab
 	size = gt_python_word(table, layout->bytes_size);
 	if (size == 0 || size > TABLE_MAX_BYTES)
 		return size;
-	part = size < TABLE_HASHED ? size : TABLE_HASHED;
+	part = size < GT_PYTHON_TABLE_ENDS ? size : GT_PYTHON_TABLE_ENDS;
 	end = data + size - part;
 	if (!gt_python_can_read(data, part) || !gt_python_can_read(end, part))
 		return size;
@@ -137,14 +134,14 @@ static uint64_t hash_table_copy(const struct gt_python_runtime *runtime, uint64_
 {
 	const struct gt_python_layout *layout = &runtime->layout;
 	uint64_t data = table + layout->bytes_data, size, part;
-	uint8_t head[HEAD_BYTES], ends[2][TABLE_HASHED];
+	uint8_t head[HEAD_BYTES], ends[2][GT_PYTHON_TABLE_ENDS];
 
 	if (!copy_head(table, layout->bytes_data, head))
 		return 0;
 	size = gt_python_word((uint64_t)head, layout->bytes_size);
 	if (size == 0 || size > TABLE_MAX_BYTES)
 		return size;
-	part = size < TABLE_HASHED ? size : TABLE_HASHED;
+	part = size < GT_PYTHON_TABLE_ENDS ? size : GT_PYTHON_TABLE_ENDS;
 	if (!gt_python_read_copy(data, ends[0], part) ||
 	    !gt_python_read_copy(data + size - part, ends[1], part))
 		return size;
@@ -368,41 +365,12 @@ static inline __attribute__((always_inline)) uint32_t find_number(
 	}
 }
 
-/* Whether the line table at @data is the copied one, in the parts that hash_table covers. */
-static inline bool is_table(const struct gt_python_code *code, uint64_t data)
+bool gt_python_code_has_ends(const struct gt_python_code *code, const uint8_t *table)
 {
-	uint32_t size = code->table_size;
+	uint32_t rest = code->table_size - GT_PYTHON_TABLE_ENDS;
 
-	if (size <= 2 * TABLE_HASHED)
-		return !memcmp(code->table, (const void *)data, size);
-	return !memcmp(code->table, (const void *)data, TABLE_HASHED) &&
-	       !memcmp(code->table + size - TABLE_HASHED,
-		       (const void *)(data + size - TABLE_HASHED), TABLE_HASHED);
-}
-
-/* Whether the fields of a code object, at @head, are those of the original of @code. */
-static inline bool has_fields(const struct gt_python_runtime *runtime, uint64_t head,
-			      const struct gt_python_code *code)
-{
-	const struct gt_python_layout *layout = &runtime->layout;
-
-	return gt_python_word(head, layout->object_type) == runtime->code_type &&
-	       gt_python_word(head, layout->code_table) == code->table_object &&
-	       gt_python_word(head, layout->code_name) == code->name_object &&
-	       gt_python_word(head, layout->code_filename) == code->filename_object &&
-	       gt_python_int(head, layout->code_first_line) == code->first_line;
-}
-
-/* Whether @object, at the address of the original of @code, is that original and not one that came
- * after it: compares what make_identity hashes. */
-static inline bool is_original(const struct gt_python_runtime *runtime, uint64_t object,
-			       const struct gt_python_code *code)
-{
-	const struct gt_python_layout *layout = &runtime->layout;
-
-	return code->object == object && code->table && has_fields(runtime, object, code) &&
-	       gt_python_word(code->table_object, layout->bytes_size) == code->table_size &&
-	       is_table(code, code->table_object + layout->bytes_data);
+	return gt_python_same(code->table, table, GT_PYTHON_TABLE_ENDS) &&
+	       gt_python_same(code->table + rest, table + rest, GT_PYTHON_TABLE_ENDS);
 }
 
 static const struct gt_python_code *_Atomic *recent_of(uint64_t object)
@@ -415,9 +383,13 @@ uint32_t gt_python_codes_number(const struct gt_python_runtime *runtime, uint64_
 	const struct gt_python_code *_Atomic *recent = recent_of(object);
 	/* pairs with the release below: the copy is whole */
 	const struct gt_python_code *code = atomic_load_explicit(recent, memory_order_acquire);
+	struct gt_python_offsets offsets = gt_python_offsets_of(&runtime->layout);
 	uint32_t number;
 
-	if (__builtin_expect(code && is_original(runtime, object, code), 1))
+	if (__builtin_expect(
+		    code && code->object == object && code->table &&
+			    gt_python_code_is_unchanged(&offsets, runtime->code_type, code),
+		    1))
 		return code->number;
 	number = find_number(runtime, object, identify(runtime, object));
 	if (number)
@@ -435,9 +407,11 @@ uint32_t gt_python_codes_number_of_copy(const struct gt_python_runtime *runtime,
 {
 	const struct gt_python_code *_Atomic *recent = recent_of(object);
 	const struct gt_python_code *code = atomic_load_explicit(recent, memory_order_acquire);
+	struct gt_python_offsets offsets = gt_python_offsets_of(&runtime->layout);
 	uint32_t number;
 
-	if (code && code->object == object && has_fields(runtime, (uint64_t)head, code))
+	if (code && code->object == object &&
+	    gt_python_code_has(&offsets, runtime->code_type, (uint64_t)head, code))
 		return code->number;
 	number = gt_python_codes_number_elsewhere(runtime, object);
 	if (number)

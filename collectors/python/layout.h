@@ -63,6 +63,34 @@ struct gt_python_layout {
 	uint16_t string_length, string_state, string_ascii, string_compact;
 };
 
+/* What is compared of a frame and of its code object at each capture. */
+struct gt_python_offsets {
+	uint16_t code, instruction, previous;
+	uint16_t kind; /* a byte that tells entries and loops, or any other byte */
+	uint16_t type, table, name, filename, first_line;
+	uint16_t bytes_size, bytes_data;
+};
+
+/* Those of a layout. */
+static inline struct gt_python_offsets gt_python_offsets_of(const struct gt_python_layout *layout)
+{
+	return (struct gt_python_offsets){
+		.code = layout->frame_code,
+		.instruction = layout->frame_instruction,
+		.previous = layout->frame_previous,
+		.kind = layout->entry == GT_PYTHON_ENTRY_FLAG    ? layout->frame_entry
+			: layout->entry == GT_PYTHON_ENTRY_OWNER ? layout->frame_owner
+								 : layout->frame_code,
+		.type = layout->object_type,
+		.table = layout->code_table,
+		.name = layout->code_name,
+		.filename = layout->code_filename,
+		.first_line = layout->code_first_line,
+		.bytes_size = layout->bytes_size,
+		.bytes_data = layout->bytes_data,
+	};
+}
+
 /* The layout of the version @hex (PY_VERSION_HEX). @debug_offsets: the first GT_PYTHON_DEBUG_WORDS
  * words of _PyRuntime, used from 3.13 on. NULL on success, else a short reason. */
 const char *gt_python_layout_find(uint32_t hex, const uint64_t *debug_offsets,

@@ -46,12 +46,34 @@ static inline int32_t gt_python_offset_of(uint64_t frame)
 	return (int32_t)(uint32_t)frame;
 }
 
+/* Frames that a thread finds again by their addresses: a power of two. Each thread has them, so
+ * they are small. */
+#define GT_PYTHON_KNOWN      128u
+
+/* Where a known word has the byte of its frame that tells entries and loops. */
+#define GT_PYTHON_KIND_SHIFT 56
+
+struct gt_python_code;
+
+/* A frame as it was when it was read last: its word is the same if none of this has changed, nor
+ * its code object. */
+struct gt_python_known {
+	uint64_t frame; /* 0: none */
+	uint64_t instruction;
+	const struct gt_python_code *original;
+	uint64_t word; /* with the kind */
+};
+
 /* State of a thread. Initially zeroed. */
 struct gt_python_thread {
 	const void *state; /* the thread state that was checked */
 	bool refused;      /* it belongs to another thread */
 	uint64_t owner;    /* pthread_self() of the thread that checked it */
 	uint64_t frames[GT_PYTHON_DEPTH];
+	/* the stack whose key was made last */
+	uint64_t last[GT_PYTHON_DEPTH], last_key;
+	uint32_t last_count;
+	struct gt_python_known known[GT_PYTHON_KNOWN];
 };
 
 /* Counters of Python stacks. */
@@ -81,10 +103,11 @@ uint64_t gt_python_address(void);
 uint32_t gt_python_capture(struct gt_python_thread *thread, uint32_t max,
 			   const uint64_t **ret_frames, uint64_t *ret_key);
 
-/* The walk of gt_python_capture from the innermost @frame of @runtime; for tests on prepared
- * memory. -EFAULT: an unreadable pointer, -ELOOP: a cycle. */
-int gt_python_walk(const struct gt_python_runtime *runtime, uint64_t frame, uint32_t max,
-		   uint64_t *ret_frames, uint32_t *ret_count);
+/* The walk of gt_python_capture from the innermost @frame of @runtime; @known: the
+ * frames that were seen before, GT_PYTHON_KNOWN of them. -EFAULT: an unreadable pointer, -ELOOP: a
+ * cycle. */
+int gt_python_walk(const struct gt_python_runtime *runtime, struct gt_python_known *known,
+		   uint64_t frame, uint32_t max, uint64_t *ret_frames, uint32_t *ret_count);
 
 /* The interpreter, once a stack proved that its layout is right; NULL: none, or it is finalizing.
  * Any thread; async-signal-safe. */

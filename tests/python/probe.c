@@ -114,6 +114,31 @@ static uint32_t make_native(const uint64_t *pcs, uint32_t count,
 	return count;
 }
 
+static uint64_t differences;
+
+/* The same stack, walked by a thread that knows none of its frames. */
+static void compare_unknown(const uint64_t *words, uint32_t count, uint64_t key, uint32_t depth)
+{
+	static __thread struct gt_python_thread *fresh;
+	const uint64_t *again;
+	uint64_t again_key = 0;
+	uint32_t again_count;
+
+	if (!fresh)
+		fresh = malloc(sizeof(*fresh));
+	memset(fresh, 0, sizeof(*fresh));
+	again_count = gt_python_capture(fresh, depth, &again, &again_key);
+	if (again_count != count ||
+	    (count && (key != again_key || memcmp(words, again, count * sizeof(words[0])))))
+		__atomic_add_fetch(&differences, 1, __ATOMIC_RELAXED);
+}
+
+/* How many stacks looked different when no frame was known. */
+EXPORT uint64_t probe_differences(void)
+{
+	return differences;
+}
+
 /* At most @depth frames of each kind. One line a frame: kind, function, file or module, line.
  * Returns the number of Python words that were captured. */
 EXPORT int probe_capture(char *out, size_t size, uint32_t depth)
@@ -130,6 +155,7 @@ EXPORT int probe_capture(char *out, size_t size, uint32_t depth)
 	}
 	pc_count = gt_unwind_capture(unwind, depth, &pcs, &key);
 	word_count = gt_python_capture(own_python(), depth, &words, &key);
+	compare_unknown(words, word_count, key, depth);
 	count = gt_python_merge(
 		&(struct gt_python_stacks){
 			.native = native,

@@ -10,6 +10,7 @@ import dis
 import functools
 import gc
 import os
+import random
 import sys
 import threading
 import traceback
@@ -475,6 +476,49 @@ def forked_child():
         complain("forked child", "status 0", "another")
 
 
+def random_program():
+    """Frames and code objects at reused addresses: the same few names in sources that differ, each way to be called."""
+    choice = random.Random(19)
+
+    def make():
+        lines = ["" if choice.random() < 0.3 else "    pass" for _ in range(choice.randrange(6))]
+        source = "\n".join(["def f(then):"] + lines + ["    return then()"] + ["    pass"] * (6 - len(lines)))
+        names = {}
+        exec(compile(source, "<random>", "exec"), names)
+        return names["f"]
+
+    def generator(then):
+        yield then()
+
+    def raising(then):
+        try:
+            raise KeyError
+        except KeyError:
+            return then()
+
+    async def coroutine(then):
+        return then()
+
+    ways = [lambda f, then: f(then), lambda f, then: next(generator(lambda: f(then))),
+            lambda f, then: raising(lambda: f(then)), lambda f, then: asyncio_less(coroutine(lambda: f(then))),
+            lambda f, then: count_down(choice.randrange(9), lambda: f(then)), lambda f, then: next(map(f, [then]))]
+    function = make()
+    for i in range(400):
+        if choice.random() < 0.5:
+            function = make()
+        library = choice.choice((cdll, pydll))
+        way = choice.choice(ways)
+        for _ in range(choice.randrange(1, 4)):
+            same(f"random {i}", way(function, lambda: (library.probe_capture(buffer, SIZE, DEPTH), want()))[1])
+
+
+def asyncio_less(coroutine):
+    try:
+        coroutine.send(None)
+    except StopIteration as end:
+        return end.value
+
+
 def merged_order():
     """The frames of C code stand between the Python frames that they lie between."""
     found = []
@@ -503,7 +547,7 @@ def main():
                  recursion, through_c, generators, coroutines, compiled_source, unicode_names,
                  long_function, destructors, threads, other_threads_busy, very_deep, small_depth,
                  thread_without_state, odd_situations, loops_fit_groups, merged_order, every_line,
-                 subinterpreters, no_system_calls, forked_child):
+                 random_program, subinterpreters, no_system_calls, forked_child):
         case()
         if failures:
             print(f"wrong: {case.__name__}")
@@ -512,6 +556,9 @@ def main():
     cdll.probe_counts(counts)
     if any(counts[:3]):
         print(f"broken {counts[0]}, foreign {counts[1]}, refused {counts[2]}")
+        return 1
+    if cdll.probe_differences():
+        print(f"{cdll.probe_differences()} stacks differ from those of a thread that knows no frame")
         return 1
     print(f"{compared} stacks and lines compared, {counts[3]} code objects")
     return 0

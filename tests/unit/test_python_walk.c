@@ -108,8 +108,11 @@ static uint64_t make_frame(union object *frame, uint64_t code, uint64_t previous
 
 static int walk(uint64_t frame, uint32_t max)
 {
+	static struct gt_python_known known[GT_PYTHON_KNOWN];
+
 	count = 0;
-	return gt_python_walk(&runtime, frame, max, frames, &count);
+	memset(known, 0, sizeof(known));
+	return gt_python_walk(&runtime, known, frame, max, frames, &count);
 }
 
 Test(python_walk, names_and_lines, .init = start_3_11)
@@ -280,6 +283,76 @@ Test(python_walk, no_more_code_objects_than_there_is_room_for, .init = start_3_1
 	make_code(&f, "f", 5);
 	cr_assert_neq(gt_python_codes_number(&runtime, code), 0, "what is known stays known");
 	cr_assert_eq(gt_python_codes_count().refused, 1);
+}
+
+/* One byte of what a stack is made of. */
+static uint8_t *byte_of_a_stack(union object *frame, struct code *code, uint32_t i)
+{
+	const struct gt_python_layout *layout = &runtime.layout;
+	struct gt_python_offsets o = gt_python_offsets_of(layout);
+	uint8_t *const bytes[] = {
+		frame->byte + o.code,
+		frame->byte + o.instruction,
+		frame->byte + o.previous,
+		frame->byte + o.kind,
+		code->object.byte + o.type,
+		code->object.byte + o.table,
+		code->object.byte + o.name,
+		code->object.byte + o.filename,
+		code->object.byte + o.first_line,
+		code->table.byte + o.bytes_size,
+		code->table.byte + o.bytes_data,
+		code->table.byte + o.bytes_data + 3,
+	};
+
+	return i < sizeof(bytes) / sizeof(bytes[0]) ? bytes[i] : NULL;
+}
+
+static int walk_knowing(struct gt_python_known *known, uint64_t frame, uint64_t *again,
+			uint32_t *again_count)
+{
+	*again_count = 0;
+	return gt_python_walk(&runtime, known, frame, DEPTH, again, again_count);
+}
+
+/* Changes each of these between two walks: the second one, which knows the frames, finds what one
+ * does that knows none. */
+static void walk_with_changes(void)
+{
+	static struct gt_python_known known[GT_PYTHON_KNOWN];
+	static union object chain[3];
+	static struct code codes[2];
+	uint64_t start = (uint64_t)&chain[0], again[DEPTH], before[DEPTH];
+	uint32_t again_count, before_count;
+	uint8_t *byte;
+
+	make_frame(&chain[2], make_code(&codes[1], "g", 30), 0, 4);
+	make_frame(&chain[1], make_code(&codes[0], "f", 7), (uint64_t)&chain[2], 2);
+	make_frame(&chain[0], (uint64_t)&codes[1].object, (uint64_t)&chain[1], 6);
+	for (uint32_t i = 0; (byte = byte_of_a_stack(&chain[1], &codes[0], i)); i++) {
+		int error;
+
+		cr_assert_eq(walk_knowing(known, start, before, &before_count), 0);
+		cr_assert_eq(before_count, 3);
+		*byte ^= 0x10;
+		error = walk(start, DEPTH);
+		cr_assert_eq(walk_knowing(known, start, again, &again_count), error, "%u", i);
+		*byte ^= 0x10;
+		cr_assert_eq(again_count, count, "%u", i);
+		cr_assert_eq(memcmp(again, frames, count * sizeof(frames[0])), 0, "%u", i);
+		cr_assert(error || count != 3 || memcmp(again, before, 3 * sizeof(frames[0])) != 0,
+			  "change %u does not show", i);
+	}
+}
+
+Test(python_walk, known_frames_that_change_3_11, .init = start_3_11)
+{
+	walk_with_changes();
+}
+
+Test(python_walk, known_frames_that_change_3_12, .init = start_3_12)
+{
+	walk_with_changes();
 }
 
 #define THREADS 4
