@@ -80,13 +80,15 @@ static inline bool fuzz_is_strict_json(const char *text, size_t size)
 	return is;
 }
 
-/* Elements of the member "traceEvents" of the object @text. */
+/* Elements of @text, an array, or of the member "traceEvents" of an object. */
 static inline size_t fuzz_count_events(const char *text)
 {
 	const char *path[] = {"traceEvents", NULL};
 	char why[128];
 	yajl_val tree = yajl_tree_parse(text, why, sizeof(why));
-	yajl_val events = tree ? yajl_tree_get(tree, path, yajl_t_array) : NULL;
+	yajl_val events = YAJL_IS_ARRAY(tree) ? tree
+			  : tree              ? yajl_tree_get(tree, path, yajl_t_array)
+					      : NULL;
 	size_t count = events ? events->u.array.len : 0;
 
 	yajl_tree_free(tree);
