@@ -69,10 +69,11 @@ static void report(const struct gt_survey *survey, const struct gt_survey_calls 
 	gt_survey_judge(survey, calls->saves, finding);
 	if (calls->count)
 		gt_rule_say(finding,
-			    "%" PRIu64 " %s%s took the host %s; the GPU was idle around them for "
+			    "%" PRIu64 " %s%s took the host %s; the GPU was idle around %s for "
 			    "up to %s of that (%.1f %% of wall).",
 			    calls->count, what, calls->count == 1 ? "" : "s",
 			    gt_table_time((double)calls->total, time, sizeof(time)),
+			    calls->count == 1 ? "it" : "them",
 			    gt_table_time((double)calls->saves, idle, sizeof(idle)),
 			    gt_survey_percent(calls->saves, survey->gaps.wall));
 	gt_survey_places(places, finding);

@@ -34,13 +34,14 @@ static const struct gt_cell *row_at(const struct gt_table *peers, size_t row)
 }
 
 static int judge(const struct gt_survey *survey, const struct gt_table *peers,
-		 struct gt_finding *finding)
+		 const struct gt_peer_doubts *doubts, struct gt_finding *finding)
 {
 	const struct gt_cell *late = row_at(peers, 0);
 	struct gt_groups places;
 	int64_t wait = 0;
 	int rc = gt_groups_init(&places);
-	char time[32];
+	char time[32], clocks[320];
+	bool is_unsure = gt_ranks_unrelated(doubts->unrelated, clocks, sizeof(clocks));
 
 	for (size_t row = 0; row < peers->rows; row++) {
 		wait += (int64_t)row_at(peers, row)[WAIT].number;
@@ -52,9 +53,10 @@ static int judge(const struct gt_survey *survey, const struct gt_table *peers,
 		finding->state = GT_FINDING_CLEAR;
 	gt_rule_say(finding,
 		    "%s came last to %.0f of %.0f collectives; together the ranks waited %s for "
-		    "the last one.",
+		    "the last one.%s%s",
 		    late[RANK].text, late[LAST].number, late[COUNT].number,
-		    gt_table_time((double)wait, time, sizeof(time)));
+		    gt_table_time((double)wait, time, sizeof(time)), is_unsure ? " " : "",
+		    is_unsure ? clocks : "");
 	if (!rc && !gt_groups_get(&places, late[RANK].text))
 		rc = -ENOMEM;
 	gt_survey_places(&places, finding);
@@ -69,15 +71,16 @@ static int judge(const struct gt_survey *survey, const struct gt_table *peers,
 int gt_rule_late_rank(const struct gt_survey *survey, struct gt_finding *finding)
 {
 	struct gt_table peers = {0};
-	bool differ = false;
-	int rc = gt_ranks_peers(survey->job, survey->filter, &peers, &differ);
+	struct gt_peer_doubts doubts = {0};
+	int rc = gt_ranks_peers(survey->job, survey->filter, &peers, &doubts);
 
 	if (!rc && peers.rows) {
-		rc = judge(survey, &peers, finding);
+		rc = judge(survey, &peers, &doubts, finding);
 	} else if (!rc && has_collectives(survey)) {
 		finding->state = GT_FINDING_UNDECIDED;
-		finding->needs = differ ? "ranks that have the same collectives in the same order"
-					: "the traces of the other ranks";
+		finding->needs = doubts.differ
+					 ? "ranks that have the same collectives in the same order"
+					 : "the traces of the other ranks";
 	}
 	gt_table_fini(&peers);
 	return rc;

@@ -5,6 +5,7 @@
 #include "analysis/ranks/peers.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 
 static const struct gt_column columns[] = {
@@ -55,7 +56,7 @@ static void add_row(const struct gt_model *model, const struct peer *peer, struc
 }
 
 int gt_ranks_peers(const struct gt_job *job, const struct gt_filter *filter,
-		   struct gt_table *ret_table, bool *ret_differ)
+		   struct gt_table *ret_table, struct gt_peer_doubts *ret_doubts)
 {
 	struct peer *peers = calloc(job->count + 1, sizeof(*peers));
 	struct gt_rounds rounds = {0};
@@ -63,13 +64,29 @@ int gt_ranks_peers(const struct gt_job *job, const struct gt_filter *filter,
 
 	gt_table_init(ret_table, "peer_wait", "Collectives: waiting for the last peer", columns,
 		      sizeof(columns) / sizeof(columns[0]));
-	*ret_differ = rounds.processes > 1 && (rounds.unmatched || rounds.impossible);
+	*ret_doubts = (struct gt_peer_doubts){.differ = rounds.processes > 1 &&
+							(rounds.unmatched || rounds.impossible)};
 	for (size_t i = 0; !rc && i < rounds.all.count; i++)
 		add_round(&rounds, &rounds.all.at[i], peers);
 	for (size_t f = 0; !rc && f < job->count; f++)
-		if (peers[f].count)
+		if (peers[f].count) {
 			add_row(&job->models[f], &peers[f], ret_table);
+			ret_doubts->unrelated += job->clocks.of[f].error < 0;
+		}
 	gt_rounds_fini(&rounds);
 	free(peers);
 	return rc;
+}
+
+bool gt_ranks_unrelated(size_t unrelated, char *ret_text, size_t size)
+{
+	char clocks[64];
+
+	snprintf(clocks, sizeof(clocks), "The clocks of %zu of the ranks are", unrelated);
+	snprintf(ret_text, size,
+		 "%s taken as %s, with an error that is not known: a rank may be called late only "
+		 "because its clock is ahead.",
+		 unrelated == 1 ? "The clock of one of the ranks is" : clocks,
+		 unrelated == 1 ? "it is" : "they are");
+	return unrelated;
 }

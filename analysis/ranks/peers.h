@@ -13,10 +13,18 @@
 #define GT_RANKS_DIFFER                                                                            \
 	"Some collectives have no counterpart on another rank: `gputrace ranks` counts them."
 
+/* What keeps the table from being sure. */
+struct gt_peer_doubts {
+	bool differ;      /* some collectives have no counterpart */
+	size_t unrelated; /* processes in it whose clocks are taken as they are */
+};
+
 /* One row per process with collectives: how long they ran before the last peer's began, by the
- * clock of the job (trace/clocks.h). Empty where no two processes have one in common;
- * *ret_differ: some have no counterpart. */
+ * clock of the job (trace/clocks.h). Empty where no two processes have one in common. */
 int gt_ranks_peers(const struct gt_job *job, const struct gt_filter *filter,
-		   struct gt_table *ret_table, bool *ret_differ);
+		   struct gt_table *ret_table, struct gt_peer_doubts *ret_doubts);
+
+/* "The clocks of 2 of the ranks are taken as they are, ..."; false: of none. */
+bool gt_ranks_unrelated(size_t unrelated, char *ret_text, size_t size);
 
 #endif

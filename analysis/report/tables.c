@@ -191,8 +191,9 @@ int gt_page_lines(const struct gt_page *page)
 int gt_page_gaps(const struct gt_page *page)
 {
 	struct gt_table causes = {0}, devices = {0}, windows = {0}, peers = {0};
+	struct gt_peer_doubts doubts = {0};
 	struct gt_gaps_parts gaps;
-	bool differ = false;
+	char clocks[320];
 	int rc = gt_gaps_parts_init(&gaps);
 
 	fputs("<h2>Idle time of the GPU</h2>\n", page->out);
@@ -205,15 +206,17 @@ int gt_page_gaps(const struct gt_page *page)
 	if (!rc)
 		rc = gt_gaps_fill_windows(&gaps, &windows);
 	if (!rc)
-		rc = gt_ranks_peers(page->job, page->filter, &peers, &differ);
+		rc = gt_ranks_peers(page->job, page->filter, &peers, &doubts);
 	if (!rc) {
 		gt_page_table(&causes, page->out);
 		gt_page_table(&devices, page->out);
 		gt_page_table(&windows, page->out);
 		if (peers.rows)
 			gt_page_table(&peers, page->out);
-		if (differ)
+		if (doubts.differ)
 			fputs("<p class=\"quiet\">" GT_RANKS_DIFFER "</p>\n", page->out);
+		if (gt_ranks_unrelated(doubts.unrelated, clocks, sizeof(clocks)))
+			fprintf(page->out, "<p class=\"quiet\">%s</p>\n", clocks);
 	}
 	gt_table_fini(&causes);
 	gt_table_fini(&devices);

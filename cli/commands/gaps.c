@@ -71,7 +71,7 @@ struct gaps_answer {
 
 static int fill_tables(struct gaps_answer *answer, const struct gt_cmdline *args,
 		       const struct gt_job *job, const struct gt_filter *filter,
-		       struct gt_table tables[TABLES], bool *ret_differ)
+		       struct gt_table tables[TABLES], struct gt_peer_doubts *ret_doubts)
 {
 	int rc = gt_gaps_fill_causes(&answer->gaps, &tables[CAUSES]);
 
@@ -80,14 +80,14 @@ static int fill_tables(struct gaps_answer *answer, const struct gt_cmdline *args
 	if (!rc)
 		rc = gt_gaps_fill_windows(&answer->gaps, &tables[WINDOWS]);
 	if (!rc && !gt_shares_are_many(args))
-		rc = gt_ranks_peers(job, filter, &tables[PEERS], ret_differ);
+		rc = gt_ranks_peers(job, filter, &tables[PEERS], ret_doubts);
 	return rc;
 }
 
 /* Below the tables. */
 static void print_reports(const struct gt_cmdline *args, struct gaps_answer *answer,
 			  const struct gt_filter *filter, const struct gt_table tables[TABLES],
-			  bool differ, const struct gt_print *how)
+			  const struct gt_peer_doubts *doubts, const struct gt_print *how)
 {
 	char text[512];
 
@@ -98,7 +98,8 @@ static void print_reports(const struct gt_cmdline *args, struct gaps_answer *ans
 	report(gt_gaps_missed(&answer->gaps, text, sizeof(text)), text, how);
 	report(filter->terms.count && filter_leaves_work(&tables[WINDOWS]),
 	       "What is neither busy nor idle is work that --filter leaves out.", how);
-	report(differ, GT_RANKS_DIFFER, how);
+	report(doubts->differ, GT_RANKS_DIFFER, how);
+	report(gt_ranks_unrelated(doubts->unrelated, text, sizeof(text)), text, how);
 	report(gt_gaps_shared(&answer->gaps),
 	       "Processes of one host used a GPU of the same number at the same time. If "
 	       "it "
@@ -115,8 +116,8 @@ static int print(const struct gt_cmdline *args, struct gaps_answer *answer,
 {
 	struct gt_print how = gt_cmdline_print(args);
 	struct gt_table tables[TABLES] = {0};
-	bool differ = false;
-	int rc = fill_tables(answer, args, job, filter, tables, &differ);
+	struct gt_peer_doubts doubts = {0};
+	int rc = fill_tables(answer, args, job, filter, tables, &doubts);
 
 	how.top = (size_t)gt_cmdline_number(args, "top", 15);
 	if (!rc && how.top &&
@@ -126,7 +127,7 @@ static int print(const struct gt_cmdline *args, struct gaps_answer *answer,
 	if (!rc) {
 		rc = gt_cmdline_print_tables(args, tables, tables[PEERS].rows ? TABLES : PEERS,
 					     &how);
-		print_reports(args, answer, filter, tables, differ, &how);
+		print_reports(args, answer, filter, tables, &doubts, &how);
 	}
 	for (int i = 0; i < TABLES; i++)
 		gt_table_fini(&tables[i]);

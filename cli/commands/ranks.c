@@ -4,6 +4,7 @@
  */
 #include <stdlib.h>
 
+#include "analysis/ranks/peers.h"
 #include "analysis/ranks/tables.h"
 #include "cli/cmdline.h"
 #include "readers/wrap.h"
@@ -128,14 +129,10 @@ static void say_missing(const struct gt_ranks *ranks, size_t columns, FILE *out)
 {
 	const struct gt_rounds *rounds = &ranks->rounds;
 	int64_t world = ranks->job->models[0].reading.header.world_size;
-	size_t unrelated = count_unrelated(ranks);
+	char clocks[320];
 
-	if (unrelated)
-		gt_wrap_line(out, columns, 0,
-			     "The clocks of %zu of the ranks are taken as they are, with an error "
-			     "that is not known: a rank may be called late only because its clock "
-			     "is ahead.",
-			     unrelated);
+	if (gt_ranks_unrelated(count_unrelated(ranks), clocks, sizeof(clocks)))
+		gt_wrap_line(out, columns, 0, "%s", clocks);
 	if (rounds->all.count)
 		say_alone(ranks, columns, out);
 	say_repeated(ranks, columns, out);
