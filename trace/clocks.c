@@ -363,8 +363,8 @@ const char *gt_clock_bar_text(enum gt_clock_bar bar)
 		[GT_CLOCK_BAR_FEW] = "they have fewer than 3 collectives in common",
 		[GT_CLOCK_BAR_UNCLEAR] =
 			"it is not clear which of their collectives belong together",
-		[GT_CLOCK_BAR_OFF] = "their collectives did not end together, so they are hardly "
-				     "of one job",
+		[GT_CLOCK_BAR_OFF] = ("their collectives did not end together, so they are hardly "
+				      "of one job"),
 	};
 
 	return bar < GT_CLOCK_BAR_COUNT_ ? texts[bar] : "";

@@ -10,7 +10,7 @@ import unittest
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 NO_PACKAGE = {"threads", "dl"}  # parts of libc
-OPTIONAL = {"cuda"}  # the toolkit is looked for, never installed
+OPTIONAL = {"cuda", "mpi"}  # the toolkit is looked for, never installed; -Dmpi is off unless asked for
 FOLDERS = ("/usr/lib/x86_64-linux-gnu/pkgconfig", "/usr/lib/aarch64-linux-gnu/pkgconfig",
            "/usr/lib/pkgconfig", "/usr/share/pkgconfig")
 
