@@ -140,7 +140,7 @@ static int chrome_open(struct gt_writer *w, struct gt_sink *sink,
 	chrome->window = gt_reorder_new(GT_CHROME_WINDOW);
 	chrome->tracks = gt_tracks_new();
 	chrome->flows = gt_memory_map(GT_CHROME_FLOWS * sizeof(*chrome->flows));
-	chrome->parts = gt_memory_map(sizeof(*chrome->parts));
+	chrome->parts = gt_chrome_parts_new();
 	if (!chrome->window || !chrome->tracks || !chrome->flows || !chrome->parts ||
 	    gt_chrome_texts_init(&chrome->texts) < 0 || gt_chrome_names_init(&chrome->names) < 0)
 		return -ENOMEM;
@@ -257,7 +257,7 @@ static void chrome_fini(struct gt_writer *w)
 	gt_chrome_texts_fini(&chrome->texts);
 	gt_chrome_names_fini(&chrome->names);
 	gt_memory_unmap(chrome->flows, GT_CHROME_FLOWS * sizeof(*chrome->flows));
-	gt_memory_unmap(chrome->parts, sizeof(*chrome->parts));
+	gt_chrome_parts_free(chrome->parts);
 	gt_reorder_free(chrome->window);
 	gt_tracks_free(chrome->tracks);
 }
@@ -266,7 +266,7 @@ const struct gt_writer_ops gt_chrome_writer = {
 	.name = "chrome",
 	.suffix = ".pt.trace.json",
 	.private_size = sizeof(struct gt_chrome),
-	.open_bytes = (size_t)5 << 20,
+	.open_bytes = (size_t)4 << 20,
 	.open = chrome_open,
 	.recall = chrome_recall,
 	.resume = chrome_resume,

@@ -16,7 +16,8 @@
 #define GT_CHROME_SHORT_BYTES  96u
 #define GT_CHROME_CALL_SLOTS   64u
 #define GT_CHROME_CALL_BYTES   192u
-#define GT_CHROME_LAUNCH_SLOTS 1024u
+#define GT_CHROME_LAUNCH_FEW   32u
+#define GT_CHROME_LAUNCH_MANY  1024u /* once these are too few, if there is the memory */
 #define GT_CHROME_LAUNCH_BYTES 312u
 #define GT_CHROME_REGISTERS    9u /* in the sizes of a launch configuration */
 
@@ -56,8 +57,19 @@ struct gt_chrome_launch_part {
 struct gt_chrome_parts {
 	struct gt_chrome_short shorts[GT_CHROME_SHORT_SLOTS];
 	struct gt_chrome_call_part calls[GT_CHROME_CALL_SLOTS];
-	struct gt_chrome_launch_part launches[GT_CHROME_LAUNCH_SLOTS];
+	struct gt_chrome_launch_part few[GT_CHROME_LAUNCH_FEW];
+	struct gt_chrome_launch_part *launches; /* these, or many */
+	uint32_t launch_slots;
+	bool stays; /* as large as it is */
 };
+
+/* NULL: no memory. _free of NULL is fine. */
+struct gt_chrome_parts *gt_chrome_parts_new(void);
+void gt_chrome_parts_free(struct gt_chrome_parts *parts);
+
+/* Makes room for more launch configurations; those that are known are forgotten. False: it stays as
+ * it is. */
+bool gt_chrome_parts_grow(struct gt_chrome_parts *parts);
 
 /* The slot of a short part; its text is the one of @key if that is its key. */
 static inline struct gt_chrome_short *gt_chrome_short_slot(struct gt_chrome_parts *parts,
@@ -112,7 +124,7 @@ static inline struct gt_chrome_launch_part *gt_chrome_launch_slot(struct gt_chro
 	for (size_t i = 0; i < 3; i++)
 		hash = (hash ^ words[i]) * 0x9e3779b97f4a7c15u;
 	key->tag = (uint32_t)(hash >> 32);
-	part = &parts->launches[key->tag % GT_CHROME_LAUNCH_SLOTS & ~3u];
+	part = &parts->launches[key->tag & (parts->launch_slots - 1) & ~3u];
 	*ret_known = true;
 	for (int way = 0; way < 4; way++) {
 		if (!part[way].length) {
@@ -123,6 +135,8 @@ static inline struct gt_chrome_launch_part *gt_chrome_launch_slot(struct gt_chro
 			return &part[way];
 	}
 	*ret_known = false;
+	if (!parts->stays && gt_chrome_parts_grow(parts))
+		return &parts->launches[key->tag & (parts->launch_slots - 1) & ~3u];
 	return &part[key->tag >> 30];
 }
 
