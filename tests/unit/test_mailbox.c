@@ -47,6 +47,13 @@ static void clean(void)
 	cr_assert_eq(system(command), 0);
 }
 
+/* Without the mailbox that the suite has made. */
+static void empty_folder(void)
+{
+	clean();
+	make_folder();
+}
+
 TestSuite(mailbox, .init = make, .fini = clean);
 
 static struct gt_boxes boxes;
@@ -221,7 +228,7 @@ Test(mailbox, another_version_is_refused)
 }
 
 /* What may lie there under such a name. */
-Test(mailbox, what_is_none_is_not_used, .init = make_folder)
+Test(mailbox, what_is_none_is_not_used, .init = empty_folder)
 {
 	static const char *const makes[] = {
 		"head -c 67072 /dev/urandom >%s/gputrace-7.1.control",
@@ -246,7 +253,7 @@ Test(mailbox, what_is_none_is_not_used, .init = make_folder)
 	}
 }
 
-Test(mailbox, what_a_process_was_killed_over_is_removed, .init = make_folder)
+Test(mailbox, what_a_process_was_killed_over_is_removed, .init = empty_folder)
 {
 	char command[256];
 
@@ -279,7 +286,7 @@ Test(mailbox, values_of_an_answer)
 	cr_assert_not(gt_talk_value("", "state", value, sizeof(value)));
 }
 
-Test(mailbox, is_made_on_tmpfs_only, .init = make_folder)
+Test(mailbox, is_made_on_tmpfs_only, .init = empty_folder)
 {
 	struct gt_mailbox_options options = {.where = "/proc"};
 	char why[256];
