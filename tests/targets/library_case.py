@@ -57,6 +57,21 @@ class LibraryCase(unittest.TestCase):
         self.assertIn(result.returncode, (-signal.SIGKILL, 128 + signal.SIGKILL) if killed else (0,), result.stderr)
         return result.stdout, result.stderr
 
+    def check_calls(self, trace, library, expected):
+        """expected: name, number of kernels, FLOPs, bytes and other arguments of each call and of its kernels."""
+        calls = self.calls(trace)
+        self.assertEqual([e["name"] for e in calls], [call[0] for call in expected])
+        for event, (name, count, flops, size, others) in zip(calls, expected):
+            args = event["args"]
+            self.assertEqual((args["library"], args.get("FLOPs"), args.get("operand bytes")),
+                             (library, flops, size), name)
+            self.assertEqual({k: args.get(k) for k in others}, others, name)
+            kernels = [e for e in trace.gpu if e["args"].get("call number") == args["call number"]]
+            self.assertEqual(len(kernels), count, name)
+            for kernel in kernels:
+                self.assertEqual(kernel["args"]["library call"], name)
+                self.assertEqual({k: kernel["args"].get(k) for k in args}, args, name)
+
     def trace(self):
         path = trace_file.find(self.folder)[0]
         self.tool("verify", path)

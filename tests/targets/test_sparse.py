@@ -32,17 +32,7 @@ CALLS = [
 
 class Sparse(LibraryCase):
     def check(self, trace):
-        calls = self.calls(trace)
-        self.assertEqual([e["name"] for e in calls], [call[0] for call in CALLS])
-        for event, (name, count, flops, size, others) in zip(calls, CALLS):
-            args = event["args"]
-            self.assertEqual((args["library"], args.get("FLOPs"), args.get("operand bytes")), ("cusparse", flops, size), name)
-            self.assertEqual({k: args.get(k) for k in others}, others, name)
-            kernels = [e for e in trace.gpu if e["args"].get("call number") == args["call number"]]
-            self.assertEqual(len(kernels), count, name)
-            for kernel in kernels:
-                self.assertEqual(kernel["args"]["library call"], name)
-                self.assertEqual({k: kernel["args"].get(k) for k in args}, args, name)
+        self.check_calls(trace, "cusparse", CALLS)
 
     def test_calls_and_kernels(self):
         said = self.run_program("all", traced=False)
