@@ -225,7 +225,7 @@ static size_t shorten_all(const char *name, size_t frame_width, char *out, size_
 	return n + shorten_one(name, frame_width, out + n, size - n);
 }
 
-/* Part of a "..." that stands there already, which one for the middle takes in. */
+/* Part of a "..." that the name has already; the one for the middle takes it in. */
 static bool is_dots(const char *text, size_t at)
 {
 	return text[at] == '.' && (text[at + 1] == '.' || (at && text[at - 1] == '.'));
