@@ -9,13 +9,19 @@
 static ncclResult_t take(enum sim_nccl_function function, size_t count, ncclDataType_t type,
 			 int reduction, int peer, ncclComm_t comm, cudaStream_t stream)
 {
-	return sim_group_take(&(struct sim_operation){.function = function,
-						      .count = count,
-						      .type = type,
-						      .reduction = reduction,
-						      .peer = peer,
-						      .comm = comm,
-						      .stream = stream});
+	const struct sim_operation operation = {.function = function,
+						.count = count,
+						.type = type,
+						.reduction = reduction,
+						.peer = peer,
+						.comm = comm,
+						.stream = stream};
+	ncclResult_t result;
+
+	sim_nvtx_begin_operation(&operation);
+	result = sim_group_take(&operation);
+	sim_nvtx_end();
+	return result;
 }
 
 SIM_NCCL_EXPORT ncclResult_t ncclAllReduce(const void *from, void *to, size_t count,

@@ -110,6 +110,17 @@ static ncclResult_t join(ncclComm_t *comm, const char *name, int ranks, int rank
 	return sim_group_result(result);
 }
 
+static ncclResult_t make(const char *function, ncclComm_t *comm, const char *name, int ranks,
+			 int rank)
+{
+	ncclResult_t result;
+
+	sim_nvtx_begin_call(function);
+	result = join(comm, name, ranks, rank);
+	sim_nvtx_end_made(result ? NULL : *comm);
+	return result;
+}
+
 SIM_NCCL_EXPORT ncclResult_t ncclGetVersion(int *version)
 {
 	if (!version)
@@ -141,7 +152,7 @@ SIM_NCCL_EXPORT ncclResult_t ncclCommInitRank(ncclComm_t *comm, int ranks, ncclU
 					      int rank)
 {
 	id.internal[sizeof(id.internal) - 1] = 0;
-	return join(comm, id.internal, ranks, rank);
+	return make("ncclCommInitRank", comm, id.internal, ranks, rank);
 }
 
 SIM_NCCL_EXPORT ncclResult_t ncclCommInitRankConfig(ncclComm_t *comm, int ranks, ncclUniqueId id,
@@ -149,7 +160,7 @@ SIM_NCCL_EXPORT ncclResult_t ncclCommInitRankConfig(ncclComm_t *comm, int ranks,
 {
 	(void)config;
 	id.internal[sizeof(id.internal) - 1] = 0;
-	return join(comm, id.internal, ranks, rank);
+	return make("ncclCommInitRankConfig", comm, id.internal, ranks, rank);
 }
 
 SIM_NCCL_EXPORT ncclResult_t ncclCommInitRankScalable(ncclComm_t *comm, int ranks, int rank,
@@ -159,10 +170,10 @@ SIM_NCCL_EXPORT ncclResult_t ncclCommInitRankScalable(ncclComm_t *comm, int rank
 	(void)config;
 	if (!ids || count < 1)
 		return sim_group_result(ncclInvalidArgument);
-	return join(comm, ids[0].internal, ranks, rank);
+	return make("ncclCommInitRankScalable", comm, ids[0].internal, ranks, rank);
 }
 
-SIM_NCCL_EXPORT ncclResult_t ncclCommInitAll(ncclComm_t *comms, int count, const int *devices)
+static ncclResult_t make_all(ncclComm_t *comms, int count, const int *devices)
 {
 	ncclUniqueId id;
 	ncclResult_t result = comms ? ncclGetUniqueId(&id) : ncclInvalidArgument;
@@ -171,6 +182,16 @@ SIM_NCCL_EXPORT ncclResult_t ncclCommInitAll(ncclComm_t *comms, int count, const
 		result =
 			sim_comm_attach(&comms[i], id.internal, count, i, devices ? devices[i] : i);
 	return result ? result : sim_comm_wait_all(comms[0]);
+}
+
+SIM_NCCL_EXPORT ncclResult_t ncclCommInitAll(ncclComm_t *comms, int count, const int *devices)
+{
+	ncclResult_t result;
+
+	sim_nvtx_begin_call("ncclCommInitAll");
+	result = make_all(comms, count, devices);
+	sim_nvtx_end_all(result ? NULL : comms[0], count);
+	return result;
 }
 
 /* How many of the others have this color and come before this rank, or all of it. */
@@ -187,15 +208,13 @@ static int count_in(const ncclComm_t comm, const struct sim_split *all, int rank
 	return count;
 }
 
-SIM_NCCL_EXPORT ncclResult_t ncclCommSplit(ncclComm_t comm, int color, int key, ncclComm_t *part,
-					   ncclConfig_t *config)
+static ncclResult_t split(ncclComm_t comm, int color, int key, ncclComm_t *part)
 {
 	struct sim_split *all;
 	char name[2 * NCCL_UNIQUE_ID_BYTES];
 	unsigned int times = 0;
 	uint64_t number;
 
-	(void)config;
 	if (!comm || !part || color < NCCL_SPLIT_NOCOLOR || comm->splits == SIM_SPLITS)
 		return sim_group_result(ncclInvalidArgument);
 	number = comm->splits++;
@@ -212,6 +231,18 @@ SIM_NCCL_EXPORT ncclResult_t ncclCommSplit(ncclComm_t comm, int color, int key, 
 	snprintf(name, sizeof(name), "%s.%llu.%d", comm->name, (unsigned long long)number, color);
 	return join(part, name, count_in(comm, all, comm->rank, false),
 		    count_in(comm, all, comm->rank, true));
+}
+
+SIM_NCCL_EXPORT ncclResult_t ncclCommSplit(ncclComm_t comm, int color, int key, ncclComm_t *part,
+					   ncclConfig_t *config)
+{
+	ncclResult_t result;
+
+	(void)config;
+	sim_nvtx_begin_call("ncclCommSplit");
+	result = split(comm, color, key, part);
+	sim_nvtx_end_split(result ? NULL : *part, comm, color, key);
+	return result;
 }
 
 SIM_NCCL_EXPORT ncclResult_t ncclCommFinalize(ncclComm_t comm)
@@ -232,7 +263,12 @@ static ncclResult_t destroy(ncclComm_t comm)
 
 SIM_NCCL_EXPORT ncclResult_t ncclCommDestroy(ncclComm_t comm)
 {
-	return comm ? destroy(comm) : ncclSuccess;
+	ncclResult_t result;
+
+	sim_nvtx_begin_destroy(comm);
+	result = comm ? destroy(comm) : ncclSuccess;
+	sim_nvtx_end();
+	return result;
 }
 
 SIM_NCCL_EXPORT ncclResult_t ncclCommAbort(ncclComm_t comm)

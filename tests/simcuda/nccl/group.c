@@ -63,7 +63,9 @@ ncclResult_t sim_group_take(const struct sim_operation *op)
 
 SIM_NCCL_EXPORT ncclResult_t ncclGroupStart(void)
 {
+	sim_nvtx_begin_call("ncclGroupStart");
 	group.depth++;
+	sim_nvtx_end();
 	return ncclSuccess;
 }
 
@@ -109,17 +111,26 @@ static ncclResult_t end_group(bool launches)
 	return result;
 }
 
+static ncclResult_t end(const char *function, bool launches)
+{
+	ncclResult_t result = ncclSuccess;
+
+	sim_nvtx_begin_call(function);
+	if (!group.depth)
+		result = ncclInvalidUsage;
+	else if (!--group.depth)
+		result = end_group(launches);
+	sim_nvtx_end();
+	return result;
+}
+
 SIM_NCCL_EXPORT ncclResult_t ncclGroupEnd(void)
 {
-	if (!group.depth)
-		return ncclInvalidUsage;
-	return --group.depth ? ncclSuccess : end_group(true);
+	return end("ncclGroupEnd", true);
 }
 
 SIM_NCCL_EXPORT ncclResult_t ncclGroupSimulateEnd(ncclSimInfo_t *info)
 {
 	(void)info;
-	if (!group.depth)
-		return ncclInvalidUsage;
-	return --group.depth ? ncclSuccess : end_group(false);
+	return end("ncclGroupSimulateEnd", false);
 }

@@ -110,6 +110,17 @@ ncclResult_t sim_group_result(ncclResult_t result);
 /* launch.c: one kernel for all of them, which are of one communicator. */
 ncclResult_t sim_nccl_launch(const struct sim_operation *operations, size_t count);
 
+/* nvtx.c: the ranges that NCCL itself makes. _begin_operation, _end are around a call with a
+ * payload at its beginning; _begin_call around one that has it at its end, or none. */
+
+void sim_nvtx_begin_operation(const struct sim_operation *operation);
+void sim_nvtx_begin_destroy(ncclComm_t comm);
+void sim_nvtx_begin_call(const char *function);
+void sim_nvtx_end(void);
+void sim_nvtx_end_made(ncclComm_t comm);
+void sim_nvtx_end_all(ncclComm_t comm, int devices);
+void sim_nvtx_end_split(ncclComm_t comm, ncclComm_t parent, int color, int key);
+
 /* Waits for what another rank does. False: the communicator was aborted. */
 bool sim_nccl_wait(const struct sim_shared *shared, const _Atomic uint64_t *value, uint64_t least);
 void sim_nccl_nap(unsigned int *times);
