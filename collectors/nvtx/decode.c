@@ -454,6 +454,21 @@ void gt_nvtx_decode(uint32_t domain, const char *data, size_t size,
 	*out.at = 0;
 }
 
+/* A value of an enumeration. */
+static bool decode_enum(const struct view *view, uint64_t type, size_t at,
+			struct gt_nvtx_number *ret_number)
+{
+	const struct gt_nvtx_enum *e = gt_nvtx_enum_find(view->domain, type);
+
+	if (!e || !e->size || e->size > 8 || !fits(view, at, e->size))
+		return false;
+	ret_number->type = type;
+	ret_number->is_enum = true;
+	ret_number->is_real = false;
+	ret_number->integer = (int64_t)gt_nvtx_load(view->data + at, e->size);
+	return true;
+}
+
 static void each_of_schema(const struct view *view, const struct gt_nvtx_schema *schema,
 			   void (*each)(void *, const struct gt_nvtx_number *), void *context)
 {
@@ -472,8 +487,9 @@ static void each_of_schema(const struct view *view, const struct gt_nvtx_schema 
 		number.name = entry->name;
 		if (!NVTX_PAYLOAD_ENTRY_FLAG_ARRAY_TYPE(entry->flags) &&
 		    !(entry->flags & NVTX_PAYLOAD_ENTRY_FLAG_TIMESTAMP) &&
-		    gt_nvtx_decode_number(entry->type, view->data + walk.at, view->size - walk.at,
-					  &number))
+		    (gt_nvtx_decode_number(entry->type, view->data + walk.at, view->size - walk.at,
+					   &number) ||
+		     decode_enum(view, entry->type, walk.at, &number)))
 			each(context, &number);
 		put_entry_value(&nowhere, &walk, i, &walk.at);
 	}

@@ -142,6 +142,8 @@ bool gt_nvtx_decode_number(uint64_t type, const char *data, size_t size,
 	if (!width || width > 8 || width > size ||
 	    type == NVTX_PAYLOAD_ENTRY_TYPE_NVTX_REGISTERED_STRING_HANDLE)
 		return false;
+	ret_number->type = type;
+	ret_number->is_enum = false;
 	ret_number->is_real = gt_nvtx_load_real(type, data, &ret_number->real);
 	ret_number->integer = gt_nvtx_is_signed(type) ? gt_nvtx_load_signed(data, width)
 						      : (int64_t)gt_nvtx_load(data, width);

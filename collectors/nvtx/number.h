@@ -14,6 +14,8 @@
 /* A number from a payload. */
 struct gt_nvtx_number {
 	const char *name; /* of its entry */
+	uint64_t type;    /* predefined, or of an enumeration */
+	bool is_enum;
 	bool is_real;
 	int64_t integer;
 	double real;

@@ -102,7 +102,7 @@ struct gt_nvtx_decoded {
 void gt_nvtx_decode(uint32_t domain, const char *data, size_t size,
 		    struct gt_nvtx_decoded *ret_decoded);
 
-/* Passes every top-level number of the blobs at @data to @each. */
+/* Passes every top-level number of the blobs at @data to @each, and values of enumerations. */
 void gt_nvtx_decode_numbers(uint32_t domain, const char *data, size_t size,
 			    void (*each)(void *context, const struct gt_nvtx_number *number),
 			    void *context);

@@ -265,6 +265,13 @@ struct gt_range_event { /* RANGE and MARK */
 	const struct gt_string *file; /* path of its descriptor, or NULL */
 };
 
+/* It shows the arguments of a call: of --libraries, or of one that NCCL's own NVTX range tells. */
+static inline bool gt_range_is_call(const struct gt_range_event *range)
+{
+	return range->is_library || (!range->is_unified && !range->on_gpu && !range->is_operator &&
+				     range->library.function);
+}
+
 /* A function that is in the stacks of consecutive calls of a thread. */
 struct gt_frame_event {
 	const struct gt_stack_frame *frame; /* of the newest of these calls */

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "core/guest/text.h"
+#include "core/schema/collective.h"
 #include "core/schema/math_args.h"
 
 #define HEX_DIGITS 16
@@ -183,6 +184,8 @@ uint64_t gt_library_bytes(const struct gt_library_call *call)
 
 	if (call->is_mpi)
 		return most;
+	if (!call->is_math && call->untyped)
+		return call->in && call->out ? most : 0;
 	if (call->is_math || !type_of(call) ||
 	    __builtin_mul_overflow(most, types[call->dtype - 1].bytes, &bytes))
 		return 0;
@@ -252,13 +255,23 @@ static enum gt_library_arg peer_of(const struct gt_library_call *call)
 	return call->function == GT_NCCL_RECV ? GT_LIBRARY_SOURCE : GT_LIBRARY_ROOT;
 }
 
+static void put_bytes(struct put *put, const struct gt_library_call *call)
+{
+	if (call->in)
+		put_number(put, GT_LIBRARY_SENT, call->in);
+	if (call->out)
+		put_number(put, GT_LIBRARY_RECEIVED, call->out);
+}
+
 static void put_message(struct put *put, const struct gt_library_call *call, bool of_kernel)
 {
 	uint64_t bytes = gt_library_bytes(call);
 
 	put_text(put, GT_LIBRARY_NAME, collective_of(call));
 	put_text(put, GT_LIBRARY_DTYPE, type_of(call));
-	if (call->in || call->out) {
+	if (call->untyped) {
+		put_bytes(put, call);
+	} else if (call->in || call->out) {
 		put_number(put, GT_LIBRARY_IN, call->in);
 		put_number(put, GT_LIBRARY_OUT, call->out);
 	}
@@ -270,10 +283,7 @@ static void put_message(struct put *put, const struct gt_library_call *call, boo
 /* Of a receive the room, where the status does not tell how much came. */
 static void put_mpi(struct put *put, const struct gt_library_call *call)
 {
-	if (call->in)
-		put_number(put, GT_LIBRARY_SENT, call->in);
-	if (call->out)
-		put_number(put, GT_LIBRARY_RECEIVED, call->out);
+	put_bytes(put, call);
 	if (call->source)
 		put_number(put, GT_LIBRARY_SOURCE, call->source - 1u);
 	if (call->has_tag)
@@ -389,6 +399,15 @@ static void set_tag(struct gt_library_call *call, uint64_t number)
 	call->tag = (int32_t)number;
 }
 
+/* Bytes in place of elements: of MPI, or without a type. */
+static void set_wide(struct gt_library_call *call, enum gt_library_arg arg, uint64_t *ret,
+		     uint64_t number)
+{
+	*ret = number;
+	if (arg == GT_LIBRARY_SENT || arg == GT_LIBRARY_RECEIVED)
+		call->untyped = !call->is_mpi;
+}
+
 void gt_library_set_number(struct gt_library_call *call, enum gt_library_arg arg, uint64_t number)
 {
 	uint64_t *const wide[GT_LIBRARY_ARG_COUNT_] = {[GT_LIBRARY_IN] = &call->in,
@@ -416,11 +435,35 @@ void gt_library_set_number(struct gt_library_call *call, enum gt_library_arg arg
 	else if (arg == GT_LIBRARY_TAG)
 		set_tag(call, number);
 	else if (wide[arg])
-		*wide[arg] = number;
+		set_wide(call, arg, wide[arg], number);
 	else if (counts[arg])
 		*counts[arg] = (uint32_t)number;
 	else if (numbers[arg])
 		*numbers[arg] = (uint32_t)number + 1;
+}
+
+/* Where it is certain how many elements they are. */
+static void count_elements(struct gt_library_call *call, uint64_t bytes)
+{
+	if (!call->in || !call->out || call->in % bytes || call->out % bytes)
+		return;
+	call->in /= bytes;
+	call->out /= bytes;
+	call->untyped = false;
+}
+
+void gt_library_see_kernel(struct gt_library_call *call, const char *kernel)
+{
+	const char *name = collective_of(call);
+	struct gt_collective of_kernel;
+
+	if (call->is_math || !call->untyped || !name ||
+	    !gt_collective_of_kernel(kernel, &of_kernel) || strcmp(of_kernel.name, name) != 0 ||
+	    !of_kernel.dtype)
+		return;
+	call->dtype = find_type(of_kernel.dtype, strlen(of_kernel.dtype));
+	if (call->dtype)
+		count_elements(call, types[call->dtype - 1].bytes);
 }
 
 /* ---- as text ---- */

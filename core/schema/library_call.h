@@ -29,8 +29,8 @@ struct gt_library_call {
 		struct {
 			uint64_t communicator; /* of all members, made by us; 0: not known */
 			uint64_t sequence; /* of a collective among its communicator's, from 1 */
-			uint64_t in, out;  /* elements, of MPI bytes, that this rank gives and gets;
-					    * 0: not known */
+			uint64_t in, out;  /* elements, of MPI and if untyped bytes, that this rank
+					    * gives and gets; 0: not known */
 			uint32_t ranks;    /* 0: not known */
 			uint32_t rank;     /* plus 1; 0: not known */
 			uint32_t peer;     /* plus 1: root, or whom it sends to or receives from */
@@ -43,6 +43,8 @@ struct gt_library_call {
 			int32_t tag;     /* from 0 */
 			uint32_t source; /* plus 1: whom it receives from; peer: whom it sends to */
 			uint32_t polls;  /* of its like that found nothing, since the one before */
+			/* of NCCL alone: */
+			uint8_t untyped; /* told by a payload of NVTX, which has bytes only */
 		};
 		struct gt_math_call math; /* if is_math */
 	};
@@ -166,6 +168,10 @@ uint64_t gt_library_bytes(const struct gt_library_call *call);
 
 /* Sets in and out from the count that the program gave; ranks must be known where it matters. */
 void gt_library_count(struct gt_library_call *call, uint64_t count);
+
+/* Takes the type of an untyped call from the name of its kernel, and makes elements of its bytes.
+ */
+void gt_library_see_kernel(struct gt_library_call *call, const char *kernel);
 
 /* One more operation of the same launch; @call is zeroed before the first one. */
 void gt_library_fuse(struct gt_library_call *call, const struct gt_library_call *other);

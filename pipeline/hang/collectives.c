@@ -24,19 +24,18 @@ static void see(void *context, const struct gt_in_flight_launch *launch)
 {
 	struct gt_hang_report *report = context;
 	uint64_t start = launch->launch->start;
-	const struct gt_library_call *call;
+	struct gt_library_call call;
 
 	if (start > report->trace_now)
 		return;
 	for (uint32_t i = 0;
-	     (call = gt_ranges_library(report->hang->ranges, launch->launch->library, i)) != NULL;
-	     i++) {
-		struct gt_hang_communicator *of = find(report, call->communicator);
+	     gt_ranges_library(report->hang->ranges, launch->launch->library, i, &call); i++) {
+		struct gt_hang_communicator *of = find(report, call.communicator);
 
-		if (!of || !call->sequence ||
+		if (!of || !call.sequence ||
 		    (of->waits.function && report->trace_now - start <= of->waits_age))
 			continue;
-		of->waits = *call;
+		of->waits = call;
 		of->waits_age = report->trace_now - start;
 	}
 }

@@ -156,7 +156,10 @@ static void put_communicators(const struct gt_hang_report *report, struct gt_jso
 		const struct gt_hang_communicator *of = &report->communicators[i];
 
 		gt_hang_communicator_text(of->last.communicator, id);
-		say(out, "\ncommunicator %s of %u ranks\n", id, of->last.ranks);
+		if (of->last.ranks)
+			say(out, "\ncommunicator %s of %u ranks\n", id, of->last.ranks);
+		else
+			say(out, "\ncommunicator %s\n", id);
 		gt_hang_age_text(of->last_age, age, sizeof(age));
 		say(out, "    called last: collective %lu, %s, %s ago\n",
 		    (unsigned long)of->last.sequence, function_of(&of->last), age);

@@ -16,6 +16,7 @@
 #include "core/schema/ledger.h"
 #include "pipeline/output/outlet.h"
 #include "pipeline/ranges/collectives.h"
+#include "pipeline/ranges/nccl_order.h"
 #include "pipeline/ranges/ranges.h"
 #include "pipeline/ranges/steps.h"
 
@@ -74,6 +75,8 @@ struct gt_range_thread {
 	struct gt_range *open;        /* innermost first */
 	uint32_t tid;
 	uint32_t group_count; /* what waits for ncclGroupEnd, by communicator */
+	uint32_t group_depth; /* groups that are open, as NCCL's ranges tell */
+	uint64_t losses;      /* of all ranges when that was found out */
 	struct gt_library_call group[GT_RANGE_GROUP];
 };
 
@@ -120,6 +123,7 @@ struct gt_ranges {
 	bool operators; /* of PyTorch are reported by their names */
 	struct gt_range_forward forwards[GT_RANGE_FORWARDS]; /* by sequence modulo their number */
 	struct gt_range_collectives collectives;
+	struct gt_nccl_order nccl;
 	uint64_t last_library;
 	struct gt_range_library libraries[GT_RANGE_LIBRARIES]; /* by number modulo the size */
 };
@@ -190,6 +194,17 @@ uint64_t gt_range_library_begin(struct gt_ranges *ranges, uint32_t tid,
 
 /* Sets what @event, a kernel of the launch, does for it. */
 void gt_range_library_kernel(const struct gt_ranges *ranges, struct gt_event *event);
+
+/* ---- nccl.c ---- */
+
+/* A pushed range begins, and is popped: if it is one of NCCL's, it becomes a call. */
+void gt_range_nccl_begin(struct gt_ranges *ranges, struct gt_range *range,
+			 const struct gt_nvtx_record *record);
+void gt_range_nccl_end(struct gt_ranges *ranges, struct gt_range *range,
+		       const struct gt_nvtx_record *record);
+
+/* All rings have been emptied. */
+void gt_range_nccl_round(struct gt_ranges *ranges);
 
 /* ---- finish.c ---- */
 

@@ -86,12 +86,17 @@ static struct gt_library_call choose(const struct gt_ranges *ranges, uint64_t fi
 void gt_range_library_kernel(const struct gt_ranges *ranges, struct gt_event *event)
 {
 	const struct gt_range_library *first = find(ranges, event->launch.library);
+	struct gt_library_call *call = &event->kernel.library;
 
 	if (first && first->call.is_math)
-		event->kernel.library = first->call;
+		*call = first->call;
 	else if (first)
-		event->kernel.library =
-			choose(ranges, event->launch.library, first->count, event->place.device);
+		*call = choose(ranges, event->launch.library, first->count, event->place.device);
+	if (first && call->untyped) {
+		gt_nccl_order_launched(&ranges->nccl, call);
+		if (event->kernel.name)
+			gt_library_see_kernel(call, event->kernel.name->text);
+	}
 }
 
 const struct gt_range_collectives *gt_ranges_collectives(const struct gt_ranges *ranges)
@@ -99,12 +104,17 @@ const struct gt_range_collectives *gt_ranges_collectives(const struct gt_ranges 
 	return &ranges->collectives;
 }
 
-const struct gt_library_call *gt_ranges_library(const struct gt_ranges *ranges, uint64_t number,
-						uint32_t i)
+bool gt_ranges_library(const struct gt_ranges *ranges, uint64_t number, uint32_t i,
+		       struct gt_library_call *ret_call)
 {
 	const struct gt_range_library *first = find(ranges, number);
 	const struct gt_range_library *kept =
 		first && i < first->count ? find(ranges, number + i) : NULL;
 
-	return kept && !kept->call.is_math ? &kept->call : NULL;
+	if (!kept || kept->call.is_math)
+		return false;
+	*ret_call = kept->call;
+	if (ret_call->untyped)
+		gt_nccl_order_launched(&ranges->nccl, ret_call);
+	return true;
 }

@@ -6,6 +6,7 @@
  *
  *   ranges.c   which ranges are open on which thread; their lives
  *   records.c  records in, events out
+ *   nccl.c     which ranges are calls of NCCL
  *   steps.c    which ranges are steps
  *   shadows.c  GPU operations and shadows
  *
@@ -61,6 +62,9 @@ void gt_ranges_operation(struct gt_ranges *ranges, struct gt_event *event);
 /* A GPU operation that is not written, by a filter: no range waits for it or has it. */
 void gt_ranges_left_out(struct gt_ranges *ranges, const struct gt_event *event);
 
+/* The rings are about to be emptied. */
+void gt_ranges_round_begins(struct gt_ranges *ranges);
+
 /* All rings have been emptied: ends that were told by other threads than the starts can be
  * joined. */
 void gt_ranges_round(struct gt_ranges *ranges);
@@ -93,9 +97,9 @@ bool gt_ranges_has(const struct gt_ranges *ranges, const struct gt_nvtx_record *
 /* The newest collective of each communicator. */
 const struct gt_range_collectives *gt_ranges_collectives(const struct gt_ranges *ranges);
 
-/* The @i-th of those that a launch has under launch->library. NULL: there are no more. */
-const struct gt_library_call *gt_ranges_library(const struct gt_ranges *ranges, uint64_t number,
-						uint32_t i);
+/* The @i-th of those that a launch has under launch->library. False: there are no more. */
+bool gt_ranges_library(const struct gt_ranges *ranges, uint64_t number, uint32_t i,
+		       struct gt_library_call *ret_call);
 
 /* The name that the program gave to a thread, or NULL. */
 const struct gt_string *gt_ranges_thread_name(struct gt_ranges *ranges, uint32_t tid);

@@ -245,6 +245,7 @@ static struct gt_range *begin(struct gt_ranges *ranges, const struct gt_nvtx_rec
 	}
 	if (!describe_operator(ranges, record, &range->event))
 		describe(ranges, record, &range->event);
+	gt_range_nccl_begin(ranges, range, record);
 	gt_range_label(ranges, range);
 	range->started = record->head.flags == GT_NVTX_START;
 	if (!gt_range_steps_begin(&ranges->steps, range))
@@ -301,6 +302,7 @@ static void end_range(struct gt_ranges *ranges, struct gt_range *range,
 	} else {
 		decode(record, &decoded);
 		add_payload(&range->event, record, &decoded);
+		gt_range_nccl_end(ranges, range, record);
 	}
 	gt_range_finish(ranges, range, time_of(ranges, record->time), false);
 }
@@ -355,6 +357,7 @@ void gt_ranges_round(struct gt_ranges *ranges)
 			gt_ledger_add(ranges->ledger, GT_LEDGER_RANGES_WRONG, 1);
 	}
 	ranges->end_count = kept;
+	gt_range_nccl_round(ranges);
 }
 
 static void mark(struct gt_ranges *ranges, const struct gt_nvtx_record *record)
@@ -404,6 +407,8 @@ static void emit_number(void *context, const struct gt_nvtx_number *number)
 	struct gt_counter_event *counter = &sample->event.counter;
 	const char *name = *number->name ? number->name : "value";
 
+	if (number->is_enum)
+		return;
 	counter->series = gt_range_string(ranges, name, strlen(name));
 	counter->is_real = number->is_real;
 	counter->value = number->integer;

@@ -136,6 +136,7 @@ static uint64_t drain(void *part)
 	const struct gt_rings *rings = part;
 	uint64_t count = 0;
 
+	gt_ranges_round_begins(rings->ranges);
 	gt_ranges_take_early(rings->ranges);
 	rings->calls->join->last_passed = gt_call_last_passed();
 	for (struct gt_thread *t = gt_threads_first(); t; t = t->next) {

@@ -333,6 +333,15 @@ static void take_os_call(struct gt_events_json *json, struct gt_range_event *ran
 	range->file = string(json, "file");
 }
 
+/* Its payload tells a call. */
+static bool is_nccl(const struct gt_event *event)
+{
+	const struct gt_range_event *range = &event->range;
+
+	return event->kind == GT_EVENT_RANGE && !range->on_gpu && range->domain &&
+	       !strcmp(range->domain->text, "NCCL");
+}
+
 static int give_range(struct gt_events_json *json, const struct gt_trace_event *r,
 		      enum gt_event_kind kind, bool on_gpu, struct gt_event *event)
 {
@@ -355,7 +364,7 @@ static int give_range(struct gt_events_json *json, const struct gt_trace_event *
 					       .dims = raw(json, "Input Dims"),
 					       .on_gpu = on_gpu,
 					       .detached = !on_gpu && row};
-	if (event->range.is_library)
+	if (event->range.is_library || is_nccl(event))
 		event->range.library = gt_library_args(&r->args, &r->name);
 	if (event->range.is_os)
 		take_os_call(json, &event->range);

@@ -366,6 +366,7 @@ static void make_range(const struct track_event *e, struct gt_event *event)
 	const struct note *notes = e->notes;
 	const struct gt_string *payload = notes[GT_PF_ANNOTATION_PAYLOAD].text;
 	const struct gt_string *collective = notes[GT_PF_ANNOTATION_COLLECTIVE].text;
+	bool is_call;
 
 	event->kind = e->type == GT_PF_TYPE_INSTANT ? GT_EVENT_MARK : GT_EVENT_RANGE;
 	event->range = (struct gt_range_event){
@@ -382,13 +383,14 @@ static void make_range(const struct track_event *e, struct gt_event *event)
 		.has_sequence = notes[GT_PF_ANNOTATION_SEQUENCE].given,
 		.sequence = notes[GT_PF_ANNOTATION_SEQUENCE].number,
 		.dims = notes[GT_PF_ANNOTATION_DIMS].text};
+	is_call = event->range.is_library || collective;
 	if (payload)
 		snprintf(event->range.payload, sizeof(event->range.payload), "%s", payload->text);
-	if (event->range.is_library && e->name)
+	if (is_call && e->name)
 		gt_library_set_name(&event->range.library, e->name->text, e->name->length);
 	if (event->range.is_os)
 		take_os_call(notes, &event->range);
-	if (event->range.is_library && collective)
+	if (is_call && collective)
 		gt_library_parse(collective->text, collective->length, &event->range.library);
 }
 

@@ -38,7 +38,14 @@ int64_t gt_build_message(const struct gt_trace_event *record)
 	};
 	int64_t in = gt_record_int(record, GT_ARG_COLLECTIVE_IN, 0);
 	int64_t out = gt_record_int(record, GT_ARG_COLLECTIVE_OUT, 0);
+	int64_t sent = gt_record_int(record, GT_ARG_COLLECTIVE_SENT, 0);
+	int64_t received = gt_record_int(record, GT_ARG_COLLECTIVE_RECEIVED, 0);
 	int64_t count = in > out ? in : out;
+
+	if (sent > 0 && received > 0)
+		return (sent > received ? sent : received) <= GT_BUILD_LARGEST_COPY
+			       ? (sent > received ? sent : received)
+			       : 0;
 
 	if (!gt_record_has(record, GT_ARG_COLLECTIVE_TYPE) || count <= 0)
 		return 0;

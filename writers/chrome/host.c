@@ -273,7 +273,7 @@ void gt_chrome_put_range(struct gt_chrome *chrome, const struct gt_event *event)
 	gt_chrome_put_string(&chrome->texts, json, event->range.name);
 	put_host_slice(chrome, event, tid);
 	put_range_args(chrome, event);
-	if (event->range.is_library)
+	if (gt_range_is_call(&event->range))
 		gt_chrome_put_library(json, &event->range.library, false);
 	if (event->range.is_os)
 		put_os_call(chrome, &event->range);

@@ -231,7 +231,7 @@ static void put_range_args(struct gt_proto *batch, const struct gt_range_event *
 		put_uint(batch, GT_PF_ANNOTATION_COLOR, range->color);
 	if (range->payload[0])
 		put_text(batch, GT_PF_ANNOTATION_PAYLOAD, range->payload);
-	if (range->is_library)
+	if (gt_range_is_call(range))
 		put_library(batch, &range->library);
 	if (range->is_os)
 		put_os_call(batch, &range->os, iids->file);
