@@ -133,9 +133,14 @@ static void print_who(const struct gt_missing_member *m, FILE *out)
 
 static void print_text(const struct standing *s, FILE *out)
 {
-	fprintf(out, "collective %lu of communicator 0x%016lx, %s, %u members: %zu %s it",
-		s->collective, (unsigned long)s->of->communicator, s->name, s->of->members,
-		s->waiting, s->is_seen ? s->waiting == 1 ? "waits in" : "wait in" : "called");
+	fprintf(out, "collective %lu of communicator 0x%016lx, %s, ", s->collective,
+		(unsigned long)s->of->communicator, s->name);
+	if (s->of->members)
+		fprintf(out, "%u members", s->of->members);
+	else
+		fprintf(out, "%zu members here", s->count);
+	fprintf(out, ": %zu %s it", s->waiting,
+		s->is_seen ? s->waiting == 1 ? "waits in" : "wait in" : "called");
 	fprintf(out, s->is_seen ? " for up to %.1f s\n" : " up to %.1f s ago\n",
 		(double)s->waits_ms / 1000);
 	for (size_t i = 0; i < s->count; i++) {
@@ -158,7 +163,8 @@ static void print_text(const struct standing *s, FILE *out)
 			elsewhere(s) == 1 ? "is" : "are",
 			s->missing ? "" : ": who is missing is not known");
 	else if (!s->missing && !s->other)
-		fputs("  all members have called it\n", out);
+		fprintf(out, "  all members%s have called it%s\n", s->of->members ? "" : " here",
+			s->of->members ? "" : ": how many there are is not known");
 }
 
 static void print_list(const struct standing *s, const char *key,

@@ -85,21 +85,22 @@ class Collectives(unittest.TestCase):
         self.folder = os.path.realpath(tempfile.mkdtemp(prefix="gt-collectives-"))
         self.addCleanup(shutil.rmtree, self.folder, ignore_errors=True)
 
-    def run_program(self, *words, options=None, devices=1, shell=()):
+    def run_program(self, *words, options=None, devices=1, shell=(), **variables):
         """Untraced if there are no options. Returns what the program said."""
         job, each = ([], []) if options is None else tracer(self.folder + "/out", options)
         result = subprocess.run(
             [os.path.join(SOURCE, "scripts", "simcuda"), "--build=" + BUILD, f"--devices={devices}", *job, *shell, *each,
              PROGRAM, *words], capture_output=True, text=True, timeout=120, check=False, stdin=subprocess.DEVNULL,
-            env=dict(os.environ, GPUTRACE_BUILD=BUILD))
+            env=dict(os.environ, GPUTRACE_BUILD=BUILD, **variables))
         self.assertEqual(result.returncode, 0, result.stderr)
         self.assertNotIn("cannot be preloaded", result.stderr)
         self.assertNotIn("not recorded", result.stderr)
         return result.stdout
 
-    def train(self, *options, late_ns=0, slow=20000):
+    def train(self, *options, late_ns=0, slow=20000, libraries=True, **variables):
         """The traces of a job, by rank."""
-        self.run_program(options=["--libraries=nccl", *options], shell=["sh", "-c", start_ranks(late_ns, slow), self.folder])
+        self.run_program(options=[*(["--libraries=nccl"] if libraries else []), *options],
+                         shell=["sh", "-c", start_ranks(late_ns, slow), self.folder], **variables)
         self.assertFalse(os.path.exists(self.folder + "/failed"))
         found = {}
         for path in glob.glob(self.folder + "/out/**/rank*", recursive=True):
@@ -162,6 +163,10 @@ class Collectives(unittest.TestCase):
         self.assertEqual(len({g[RANKS // 2] for g in groups}), 2)
         for rank in range(RANKS):
             self.check_kernels(traces[rank], groups[rank])
+            # NCCL's own ranges are in these calls: they add nothing
+            own = [e for e in traces[rank].slices if e["cat"] == "user_annotation" and e["args"].get("domain") == "NCCL"]
+            self.assertGreater(len(own), 2 * STEPS)
+            self.assertEqual([e for e in own if "Collective name" in e["args"] or "Rank" in e["args"]], [])
             # kernels of one collective end together in all ranks
         ends = [[t.start(e) + t.duration(e) for e in t.gpu if e["args"].get("Seq") == 1 and e["args"]["Group size"] == RANKS]
                 for t in traces.values()]
@@ -201,7 +206,7 @@ class Collectives(unittest.TestCase):
         self.assertEqual([(k["Seq"], k["In msg nelems"]) for k in kernels], [(2, 3)])
 
     def test_not_without_the_option(self):
-        self.run_program("device", "1", options=[])
+        self.run_program("device", "1", options=[], NCCL_NVTX_DISABLE="1")
         trace = trace_file.Trace(trace_file.find(self.folder)[0])
         self.assertEqual(self.calls(trace), [])
         self.assertEqual([e["args"].get("Group size") for e in trace.gpu], [None])
@@ -246,11 +251,99 @@ class Collectives(unittest.TestCase):
         for key, size, factor in ((("AllReduce", RANKS), 4 * COUNT, 2 * (RANKS - 1) / RANKS),
                                   (("AllGather", RANKS), 2 * COUNT, (RANKS - 1) / RANKS),
                                   (("Broadcast", RANKS // 2), 800, 1)):
-            row = rows[key]
-            rate = size / row["Med Transfer (ns)"]
-            off = 0.001 + rate / row["Med Transfer (ns)"]  # printed in whole ns
-            self.assertAlmostEqual(row["Algorithm GB/s"], rate, delta=off, msg=row)
-            self.assertAlmostEqual(row["Bus GB/s"], rate * factor, delta=off, msg=row)
+            self.check_rate(rows[key], size, factor)
+
+    def check_rate(self, row, size, factor):
+        rate = size / row["Med Transfer (ns)"]
+        off = 0.001 + rate / row["Med Transfer (ns)"]  # printed in whole ns
+        self.assertAlmostEqual(row["Algorithm GB/s"], rate, delta=off, msg=row)
+        self.assertAlmostEqual(row["Bus GB/s"], rate * factor, delta=off, msg=row)
+
+    # ---- NCCL's own NVTX ranges, without the option ----
+
+    def check_own_ranges(self, trace, rank):
+        """Each kernel has what its range says: bytes, or elements where its name says the type."""
+        self.assertEqual(self.calls(trace), [])
+        kernels = sorted((e for e in trace.gpu if e["name"].startswith("nccl")), key=lambda e: e["ts"])
+        names = ["ncclAllReduce", "ncclAllGather"] * STEPS + [n for n in OTHERS[:6]] + ["ncclReduceScatter", "ncclSend"]
+        self.assertEqual(len(kernels), len(names))
+        places = []
+        for name, kernel in zip(names, kernels):
+            args = kernel["args"]
+            of_half = name == "ncclBroadcast"
+            self.assertEqual(args.get("Group size"), None if of_half else RANKS, name)  # not known of a split
+            self.assertEqual(args.get("Rank"), None if of_half else rank)
+            places.append(args.get("Seq"))
+            if "fused operations" in args:
+                self.assertEqual((args["fused operations"], args.get("Collective name")),
+                                 (2, "_reduce_scatter_base" if name == "ncclReduceScatter" else None))
+                continue
+            expected = ARGUMENTS[name]
+            for key in ("Collective name", "Root Rank", "reduction"):
+                self.assertEqual(args.get(key), expected.get(key), (name, key))
+            if name == "ncclAllReduce":
+                self.assertEqual([args[key] for key in ("dtype", "In msg nelems", "Out msg nelems")], ["Float", COUNT, COUNT])
+                continue
+            self.assertNotIn("In msg nelems", args)
+            width = expected["message bytes"] // max(expected["In msg nelems"], expected["Out msg nelems"])
+            self.assertEqual([args["sent bytes"], args["received bytes"]],
+                             [expected["In msg nelems"] * width, expected["Out msg nelems"] * width], name)
+        # the collectives of all, in order; one that is written while its thread's ring is read may lack its place
+        numbers = [*range(1, 2 * STEPS + 1), 1, *range(2 * STEPS + 1, 2 * STEPS + 7), None]
+        self.assertEqual([(n, p) for n, p in zip(numbers, places) if p not in (n, None)], [])
+        self.assertGreater(len([p for p in places if p]), STEPS, places)
+        own = {e["name"]: e["args"] for e in trace.slices if e["cat"] == "user_annotation" and e["args"].get("domain") == "NCCL"}
+        for name in ("ncclCommInitRank", "ncclAllReduce", "ncclSend"):
+            self.assertEqual((own[name]["Group size"], own[name]["Rank"]), (RANKS, rank), name)
+        self.assertEqual((own["ncclRecv"]["sent bytes"], own["ncclRecv"]["Src Rank"]), (512, (rank + RANKS - 1) % RANKS))
+        return own["ncclCommInitRank"]["Process Group Name"]
+
+    def test_own_ranges(self):
+        """The late rank is found, and how fast the network is, by what NCCL itself tells."""
+        traces = self.train(libraries=False, late_ns=3000000)
+        groups = {self.check_own_ranges(trace_file.Trace(path), rank) for rank, path in traces.items()}
+        self.assertEqual(len(groups), 1)
+        tables = self.ranks_tables()[0]
+        first = tables["rank_late"][0]
+        self.assertEqual((first["Rank"], first["Cause"]), ("rank 2", "host"), first)
+        rows = {(row["Collective"], row["Ranks"]): row for row in tables["rank_collectives"]}
+        self.check_rate(rows["AllReduce", RANKS], 4 * COUNT, 2 * (RANKS - 1) / RANKS)
+        self.check_rate(rows["AllGather", RANKS], 2 * COUNT, (RANKS - 1) / RANKS)
+
+    def test_own_ranges_in_perfetto(self):
+        for rank, path in self.train("--format=perfetto", libraries=False).items():
+            code, out, err = tool("convert", path, self.folder + f"/{rank}.pt.trace.json")
+            self.assertEqual(code, 0, out + err)
+            self.check_own_ranges(trace_file.Trace(self.folder + f"/{rank}.pt.trace.json"), rank)
+
+    def test_own_ranges_of_one_process(self):
+        """NCCL has one id for all of its ranks: which of them a kernel is of nobody tells."""
+        self.run_program("device", "3", options=[], devices=3)
+        trace = trace_file.Trace(trace_file.find(self.folder)[0])
+        kernels = [e["args"] for e in trace.gpu if e["name"].startswith("nccl")]
+        keys = ("Collective name", "Group size", "reduction", "Rank", "Seq", "fused operations")
+        self.assertEqual([[k.get(key) for key in keys] for k in kernels], [["allreduce", 3, "avg", None, None, None]] * 3)
+
+    def test_ranges_of_older_nccl(self):
+        """Before 2.25: sizes, and no communicator."""
+        trace = trace_file.Trace(self.train(libraries=False, SIMNCCL_NVTX="2.18")[1])
+        kernels = sorted((e for e in trace.gpu if e["name"].startswith("nccl")), key=lambda e: e["ts"])
+        first, second = ({k: e["args"].get(k) for k in ("In msg nelems", "sent bytes", "received bytes", "Group size", "Seq")}
+                         for e in kernels[:2])
+        self.assertEqual(list(first.values()), [COUNT, None, None, None, None])
+        self.assertEqual(list(second.values()), [None, COUNT // 2, None, None, None])
+        root = next(e["args"] for e in kernels if "_Reduce_" in e["name"])
+        self.assertEqual((root["Root Rank"], root["sent bytes"], root["reduction"]), (2, 100, "prod"))
+
+    def test_ranges_that_do_not_fit(self):
+        """Payloads that are shorter than their schema, of another type, of no schema."""
+        for path in self.train(libraries=False, SIMNCCL_NVTX="wrong").values():
+            trace = trace_file.Trace(path)
+            kernels = [e for e in trace.gpu if e["name"].startswith("nccl")]
+            self.assertEqual(len(kernels), 2 * STEPS + 8)
+            for kernel in kernels:
+                told = {k for k in kernel["args"] if k in ("In msg nelems", "sent bytes", "received bytes", "Seq")}
+                self.assertEqual(told, set(), kernel)
 
     def late_rank(self, **how):
         self.train(**how)

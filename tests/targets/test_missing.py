@@ -32,11 +32,11 @@ class Missing(unittest.TestCase):
         self.boxes = tempfile.mkdtemp(prefix="gt-missing.", dir="/dev/shm")
         self.addCleanup(shutil.rmtree, self.boxes, ignore_errors=True)
 
-    def start(self, silent=None, cupti="130000"):
+    def start(self, silent=None, cupti="130000", libraries="nccl"):
         """One process each, of which ABSENT does not come to the tenth collective of its half. @silent has no mailbox."""
-        settings = dict(preloading.PATIENT, GPUTRACE_OUTPUT=self.folder + "/out", GPUTRACE_LIBRARIES="nccl", GPUTRACE_CONTROL=self.boxes,
+        settings = dict(preloading.PATIENT, GPUTRACE_OUTPUT=self.folder + "/out", GPUTRACE_LIBRARIES=libraries, GPUTRACE_CONTROL=self.boxes,
                         GPUTRACE_EXIT_TIMEOUT="5000", GPUTRACE_FLUSH_PERIOD="100")
-        preload = preloading.with_tracer(":".join(LIBRARIES))
+        preload = preloading.with_tracer(":".join(LIBRARIES if libraries else LIBRARIES[:1]))
         running = []
         for rank in range(RANKS):
             words = [os.path.join(SOURCE, "scripts", "simcuda"), "--build=" + BUILD, "--cupti=" + cupti, "env", f"LD_PRELOAD={preload}",
@@ -71,8 +71,8 @@ class Missing(unittest.TestCase):
         for process in running:
             self.assertEqual(process.wait(PATIENCE), 0, process.stderr.read())
 
-    def check(self, one, seen=True):
-        self.assertEqual((one["collective"], one["members"], one["elsewhere"], one["is_in_flight"]), (10, RANKS // 2, 0, seen), one)
+    def check(self, one, seen=True, members=RANKS // 2):
+        self.assertEqual((one["collective"], one["members"], one["elsewhere"], one["is_in_flight"]), (10, members, 0, seen), one)
         self.assertEqual(one["call"], "ncclAllReduce")
         self.assertEqual([row["rank"] for row in one["waiting"]], [0], one)
         self.assertEqual([row["rank"] for row in one["missing"]], [ABSENT], one)
@@ -98,6 +98,16 @@ class Missing(unittest.TestCase):
         first, second = end.splitlines()
         self.assertRegex(first, rf"^collective 10 of communicator {one['communicator']}, ncclAllReduce, 2 members: 1 waits in it for up to ")
         self.assertRegex(second, rf"^  rank {ABSENT} \(process {pids[ABSENT]}\) has not called it: its last one there is 9, ncclAllGather, ")
+        self.go_on(running)
+
+    def test_by_nccl_s_own_ranges(self):
+        """Without --libraries. How many a split has nobody tells."""
+        running = self.start(libraries="")
+        (one,), _ = self.found("all")
+        self.check(one, members=0)
+        out = self.hang("all")[1]
+        self.assertIn(", ncclAllReduce, 2 members here: 1 waits in it for up to ", out)
+        self.assertIn(f"\ncommunicator {one['communicator']}\n    called last: collective 10, ncclAllReduce, ", out)
         self.go_on(running)
 
     def test_it_is_not_here(self):
