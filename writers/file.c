@@ -28,25 +28,10 @@ void gt_file_begun(struct gt_file *file, size_t size, uint32_t names)
 	file->back[0] = file->back[1] = file->written;
 }
 
-static void count_into(struct gt_ledger *ledger, const struct gt_file_tally *tally)
-{
-	if (tally->key < GT_LEDGER_COUNT_)
-		ledger->count[tally->key]++;
-	ledger->count[GT_LEDGER_FLOWS_WRITTEN] += tally->flows;
-	ledger->count[GT_LEDGER_STACKS_WRITTEN] += tally->stacks;
-	ledger->count[GT_LEDGER_NAMES_WRITTEN] += tally->names;
-}
-
-void gt_file_count(struct gt_file *file, const struct gt_file_tally *tally)
-{
-	file->batch_events += tally->events;
-	count_into(&file->batch_ledger, tally);
-}
-
 void gt_file_recall(struct gt_file *file, const struct gt_file_tally *tally)
 {
 	file->written.events += tally->events;
-	count_into(&file->written.ledger, tally);
+	gt_file_tally_into(&file->written.ledger, tally);
 }
 
 void gt_file_resume(struct gt_file *file, struct gt_sink *sink, uint64_t offset)

@@ -61,8 +61,22 @@ static inline void gt_file_see(struct gt_file *file, const struct gt_event *even
 		file->newest = event->end;
 }
 
+/* Adds an event to a ledger. */
+static inline void gt_file_tally_into(struct gt_ledger *ledger, const struct gt_file_tally *tally)
+{
+	if (tally->key < GT_LEDGER_COUNT_)
+		ledger->count[tally->key]++;
+	ledger->count[GT_LEDGER_FLOWS_WRITTEN] += tally->flows;
+	ledger->count[GT_LEDGER_STACKS_WRITTEN] += tally->stacks;
+	ledger->count[GT_LEDGER_NAMES_WRITTEN] += tally->names;
+}
+
 /* An event is complete in the batch. */
-void gt_file_count(struct gt_file *file, const struct gt_file_tally *tally);
+static inline void gt_file_count(struct gt_file *file, const struct gt_file_tally *tally)
+{
+	file->batch_events += tally->events;
+	gt_file_tally_into(&file->batch_ledger, tally);
+}
 
 /* An event is in the file that is appended to. */
 void gt_file_recall(struct gt_file *file, const struct gt_file_tally *tally);

@@ -8,8 +8,9 @@
  *
  *   bench_writer [FOLDER [LAUNCHES [FORM [RUNS]]]]
  *
- * FORM: chrome, chrome-all (--details=all), perfetto. Instructions of an event: of one run into
- * /dev/null, the difference of two numbers of launches (docs/benchmarks.md).
+ * FORM: chrome, chrome-all (--details=all), perfetto; -known: 200 kinds of launches in place of
+ * 12 800, so that after the first ones nothing is interned. Instructions of an event: of one run
+ * into /dev/null, the difference of two numbers of launches (docs/benchmarks.md).
  */
 #include <fcntl.h>
 #include <stdio.h>
@@ -37,6 +38,7 @@ struct world {
 	struct gt_stack_frame frames[STACKS + FRAMES];
 	struct gt_stack *stacks[STACKS];
 	struct gt_metadata metadata;
+	uint32_t grids; /* how many different ones */
 };
 
 static void make_world(struct world *w)
@@ -97,12 +99,12 @@ static void launch(struct world *w, struct gt_writer *writer, uint64_t i)
 		.place = {.context = 1, .stream = 7 + (uint32_t)i % 4},
 		.launch = {.known = true, .first = true, .tid = 4100, .start = now, .stack = stack},
 		.kernel = {.name = w->kernels[i % NAMES],
-			   .grid = {64 + (uint32_t)i % 512, 8, 1},
+			   .grid = {64 + (uint32_t)i % w->grids, 8, 1},
 			   .block = {256, 1, 1},
 			   .registers = 96,
 			   .dynamic_shared = 49152,
 			   .has_occupancy = true,
-			   .blocks_per_sm_micro = (64 + i % 512) * 8 * 1000000 / 132,
+			   .blocks_per_sm_micro = (64 + i % w->grids) * 8 * 1000000 / 132,
 			   .warps_per_sm_micro = 31030304,
 			   .est_occupancy_percent = 48,
 			   .theoretical_occupancy_percent = 50}};
@@ -128,10 +130,13 @@ struct cost {
 static const struct form {
 	const char *name, *writer;
 	struct gt_writer_options options;
+	uint32_t grids;
 } forms[] = {
-	{"chrome", "chrome", {.brief = true}},
-	{"chrome-all", "chrome", {0}},
-	{"perfetto", "perfetto", {.brief = true}},
+	{"chrome", "chrome", {.brief = true}, 512},
+	{"chrome-known", "chrome", {.brief = true}, 8},
+	{"chrome-all", "chrome", {0}, 512},
+	{"perfetto", "perfetto", {.brief = true}, 512},
+	{"perfetto-known", "perfetto", {.brief = true}, 8},
 };
 
 static struct cost run(struct world *w, const struct form *form, const char *where,
@@ -145,6 +150,7 @@ static struct cost run(struct world *w, const struct form *form, const char *whe
 	struct gt_sink *sink = gt_sink_open(&options, &error);
 	struct cost cost;
 
+	w->grids = form->grids;
 	if (!sink || !writer || writer->ops->open(writer, sink, &w->metadata, &form->options) < 0) {
 		fprintf(stderr, "bench_writer: cannot write into %s\n", where);
 		exit(1);
@@ -189,7 +195,7 @@ static void measure(struct world *w, const struct form *form, const char *where,
 		costs[i] = run(w, form, where, launches);
 	qsort(costs, (size_t)runs, sizeof(costs[0]), by_processor);
 	median = costs[runs / 2];
-	printf("%-10s %-10s %6.2f M events/s of processor, %4.0f ns/event; elapsed %6.2f M "
+	printf("%-14s %-10s %6.2f M events/s of processor, %4.0f ns/event; elapsed %6.2f M "
 	       "events/s; "
 	       "%.0f bytes/launch\n",
 	       form->name, where, events / median.processor / 1e6, median.processor * 1e9 / events,

@@ -14,7 +14,7 @@ import tempfile
 import unittest
 
 FEW, MANY = 3000, 7000
-BOUNDS = {"chrome": 1950, "chrome-all": 2050, "perfetto": 3100}
+BOUNDS = {"chrome": 1950, "chrome-all": 2050, "perfetto": 1520, "perfetto-known": 640}
 
 
 def count(launches, form):

@@ -124,61 +124,161 @@ static void expect_same(const char *path, const char *other)
 	free(b);
 }
 
-Test(convert, both_writers_tell_the_same)
-{
-	static struct gt_launch launches[EVENTS + 1];
+/* A file of each form with the same events. */
+struct both {
 	struct trace t;
 	struct side json, pf;
-	uint32_t count = 0;
-	char *from_pf, *back, *back_json;
+};
 
-	trace_prepare(&t);
+static void begin_both(struct both *both)
+{
+	struct trace *t = &both->t;
+
+	trace_prepare(t);
 	frames[0] = (struct gt_stack_frame){.kind = GT_FRAME_PYTHON,
-					    .function = trace_string(&t, "Net.forward"),
-					    .file = trace_string(&t, "/opt/app/net.py"),
+					    .function = trace_string(t, "Net.forward"),
+					    .file = trace_string(t, "/opt/app/net.py"),
 					    .line = 7};
-	frames[1] = (struct gt_stack_frame){.function = trace_string(&t, "run(int (*)(char))"),
-					    .module = trace_string(&t, "/opt/app/train"),
-					    .build_id = trace_string(&t, "abcdef0123"),
+	frames[1] = (struct gt_stack_frame){.function = trace_string(t, "run(int (*)(char))"),
+					    .module = trace_string(t, "/opt/app/train"),
+					    .build_id = trace_string(t, "abcdef0123"),
 					    .offset = 0x1a2b};
-	frames[2] = (struct gt_stack_frame){.module = trace_string(&t, "/opt/app/lib c++.so"),
+	frames[2] = (struct gt_stack_frame){.module = trace_string(t, "/opt/app/lib c++.so"),
 					    .offset = 5};
 	frames[3] = (struct gt_stack_frame){.kind = GT_FRAME_JIT, .offset = 0x7f12};
 	stacks[0] = trace_stack(1, frames, 4);
 	stacks[1] = trace_stack(2, frames, 2);
 	stacks[2] = trace_stack(3, frames + 1, 3);
-	side_open(&json, &t, "chrome", "direct", &t.metadata);
-	side_open(&pf, &t, "perfetto", "native", &t.metadata);
-	for (uint32_t i = 0; i < EVENTS; i++) {
-		struct gt_event e = any(3) ? any_event(&t, i, launches, &count)
-					   : any_call(&t, i, launches, &count);
+	side_open(&both->json, t, "chrome", "direct", &t->metadata);
+	side_open(&both->pf, t, "perfetto", "native", &t->metadata);
+}
 
-		cr_assert_eq(json.writer->ops->event(json.writer, &e), 0);
-		cr_assert_eq(pf.writer->ops->event(pf.writer, &e), 0);
-	}
-	side_close(&json, &t.metadata);
-	side_close(&pf, &t.metadata);
-	for (int i = 0; i < GT_LEDGER_COUNT_; i++)
-		if (i != GT_LEDGER_BYTES_WRITTEN && i != GT_LEDGER_FLOWS_WRITTEN &&
-		    i != GT_LEDGER_NAMES_WRITTEN) /* JSON's alone */
-			cr_assert_eq(json.ledger.count[i], pf.ledger.count[i], "%s",
-				     gt_ledger_rows[i].json);
-	expect_same_models((char *)gt_sink_path(json.sink), (char *)gt_sink_path(pf.sink));
-	from_pf = again(&t, gt_sink_path(pf.sink), false, "chrome", "from_pf");
-	expect_same(gt_sink_path(json.sink), from_pf);
-	back = again(&t, from_pf, true, "perfetto", "back");
-	back_json = again(&t, back, false, "chrome", "back_json");
+static void put_both(struct both *both, const struct gt_event *e)
+{
+	cr_assert_eq(both->json.writer->ops->event(both->json.writer, e), 0);
+	cr_assert_eq(both->pf.writer->ops->event(both->pf.writer, e), 0);
+}
+
+static void compare_both(struct both *both)
+{
+	const char *json = gt_sink_path(both->json.sink), *pf = gt_sink_path(both->pf.sink);
+	char *from_pf, *back, *back_json;
+
+	expect_same_models((char *)json, (char *)pf);
+	from_pf = again(&both->t, pf, false, "chrome", "from_pf");
+	expect_same(json, from_pf);
+	back = again(&both->t, from_pf, true, "perfetto", "back");
+	back_json = again(&both->t, back, false, "chrome", "back_json");
 	expect_same(from_pf, back_json);
-	gt_sink_close(json.sink);
-	gt_sink_close(pf.sink);
 	free(from_pf);
 	free(back);
 	free(back_json);
+}
+
+static void end_both(struct both *both)
+{
+	side_close(&both->json, &both->t.metadata);
+	side_close(&both->pf, &both->t.metadata);
+	for (int i = 0; i < GT_LEDGER_COUNT_; i++)
+		if (i != GT_LEDGER_BYTES_WRITTEN && i != GT_LEDGER_FLOWS_WRITTEN &&
+		    i != GT_LEDGER_NAMES_WRITTEN) /* JSON's alone */
+			cr_assert_eq(both->json.ledger.count[i], both->pf.ledger.count[i], "%s",
+				     gt_ledger_rows[i].json);
+	compare_both(both);
+	gt_sink_close(both->json.sink);
+	gt_sink_close(both->pf.sink);
 	for (int i = 0; i < 3; i++)
 		free(stacks[i]);
-	t.writer = NULL;
-	t.sink = NULL;
-	trace_end(&t);
+	both->t.writer = NULL;
+	both->t.sink = NULL;
+	trace_end(&both->t);
+}
+
+Test(convert, both_writers_tell_the_same)
+{
+	static struct gt_launch launches[EVENTS + 1];
+	uint32_t count = 0;
+	struct both both;
+
+	begin_both(&both);
+	for (uint32_t i = 0; i < EVENTS; i++) {
+		struct gt_event e = any(3) ? any_event(&both.t, i, launches, &count)
+					   : any_call(&both.t, i, launches, &count);
+
+		put_both(&both, &e);
+	}
+	end_both(&both);
+}
+
+/* Where the words of the event are in which work may differ from its like, and how many. */
+static size_t words_of(enum gt_event_kind kind, size_t *ret_count)
+{
+	size_t begin = offsetof(struct gt_event, memory), end = begin;
+
+	if (kind == GT_EVENT_KERNEL) {
+		begin = offsetof(struct gt_event, kernel.grid);
+		end = offsetof(struct gt_event, kernel.library);
+	} else if (kind == GT_EVENT_MEMCPY || kind == GT_EVENT_MEMSET) {
+		end += sizeof(struct gt_memory_event);
+	} else if (kind == GT_EVENT_GRAPH) {
+		end += sizeof(struct gt_graph_event);
+	}
+	*ret_count = (end - begin) / sizeof(uint64_t);
+	return begin;
+}
+
+#define ALIKE_AT(i) AT(1000000 + (i)*1000ull)
+
+/* By time: limits are in .pftrace files alone. */
+static uint16_t limits_at[2 * EVENTS + 100];
+
+static int take_limits(const struct gt_event *event, void *data)
+{
+	uint64_t i = (event->start - ALIKE_AT(0)) / 1000;
+
+	if (event->kind == GT_EVENT_KERNEL)
+		cr_assert_eq(event->kernel.resident_blocks, limits_at[i], "%u",
+			     event->kernel.resident_blocks);
+	return 0;
+}
+
+static void check_limits(const char *path)
+{
+	struct gt_events events = {.take_metadata = take_metadata, .take_event = take_limits};
+
+	cr_assert_eq(gt_events_init(&events), 0);
+	cr_assert_eq(gt_events_read_pftrace(&events, path), 0, "%s", events.error);
+	gt_events_fini(&events);
+}
+
+/* Work after its like, from which it differs in one word: no argument is of another one. */
+Test(convert, alike_is_not_the_same)
+{
+	static struct gt_launch launches[EVENTS + 1];
+	uint32_t count = 0, events = 0;
+	struct both both;
+
+	begin_both(&both);
+	while (events < 2 * EVENTS) {
+		struct gt_event e = any_event(&both.t, events, launches, &count);
+		struct gt_event other = any_event(&both.t, events, launches, &count);
+		size_t words, at = words_of(e.kind, &words);
+
+		for (size_t i = 0; other.kind == e.kind && i < words; i++) {
+			struct gt_event alike = e;
+
+			memcpy((char *)&alike + at + i * sizeof(uint64_t),
+			       (char *)&other + at + i * sizeof(uint64_t), sizeof(uint64_t));
+			alike.start = ALIKE_AT(++events);
+			alike.end = alike.start + 500;
+			if (alike.kind == GT_EVENT_KERNEL)
+				limits_at[events] = alike.kernel.resident_blocks;
+			put_both(&both, &alike);
+		}
+	}
+	both.pf.writer->ops->flush(both.pf.writer, UINT64_MAX);
+	check_limits(gt_sink_path(both.pf.sink));
+	end_both(&both);
 }
 
 /* Frames are written once in a JSON file: on a mark, a graph node or a call. */

@@ -63,6 +63,26 @@ static uint64_t get_varint(const struct gt_proto *proto, size_t *at)
 	return value;
 }
 
+Test(proto, numbers_of_every_size)
+{
+	struct gt_proto proto;
+
+	cr_assert_eq(gt_proto_init(&proto, 4096), 0);
+	for (unsigned int bits = 0; bits < 64; bits++)
+		for (uint64_t less = 0; less < 2; less++) {
+			uint64_t value = ((uint64_t)1 << bits) - less;
+			size_t at = 1;
+			size_t bytes = value ? (63 - (size_t)__builtin_clzll(value)) / 7 + 1 : 1;
+
+			gt_proto_cut(&proto, 0);
+			gt_proto_uint(&proto, 1, value);
+			cr_assert_eq(get_varint(&proto, &at), value);
+			cr_assert_eq(at, 1 + bytes);
+			cr_assert_eq(proto.length, at);
+		}
+	gt_proto_fini(&proto);
+}
+
 Test(proto, lengths_of_every_size)
 {
 	static const size_t sizes[] = {0, 1, 126, 127, 128, 129, 16383, 16384, 70000, 2097152};

@@ -9,13 +9,21 @@
 
 #define MICRO 1e6
 
-static const char *const categories[GT_EVENT_COUNT_] = {
-	[GT_EVENT_KERNEL] = "kernel",
-	[GT_EVENT_MEMCPY] = "gpu_memcpy",
-	[GT_EVENT_MEMSET] = "gpu_memset",
-	[GT_EVENT_SYNC] = "cuda_sync",
-	[GT_EVENT_RANGE] = "gpu_user_annotation",
-	[GT_EVENT_GRAPH] = "gpu_graph",
+#define CATEGORY(text)                                                                             \
+	{                                                                                          \
+		sizeof(text) - 1, text                                                             \
+	}
+
+static const struct {
+	uint8_t size;
+	char text[23];
+} categories[GT_EVENT_COUNT_] = {
+	[GT_EVENT_KERNEL] = CATEGORY("kernel"),
+	[GT_EVENT_MEMCPY] = CATEGORY("gpu_memcpy"),
+	[GT_EVENT_MEMSET] = CATEGORY("gpu_memset"),
+	[GT_EVENT_SYNC] = CATEGORY("cuda_sync"),
+	[GT_EVENT_RANGE] = CATEGORY("gpu_user_annotation"),
+	[GT_EVENT_GRAPH] = CATEGORY("gpu_graph"),
 };
 
 /* ---- what they are ---- */
@@ -51,52 +59,66 @@ void gt_perfetto_find_extras(struct gt_perfetto *pf, const struct gt_event *even
 
 /* ---- writing them ---- */
 
-static size_t begin(struct gt_proto *data, uint32_t field, enum gt_pf_extra extra)
-{
-	size_t at = gt_proto_begin(data, field);
+#define TAG_UINT   (GT_PF_ARG_UINT << 3 | GT_PROTO_WIRE_VARINT)
+#define TAG_STRING (GT_PF_ARG_STRING_IID << 3 | GT_PROTO_WIRE_VARINT)
+#define TAG_TEXT   (GT_PF_ARG_STRING << 3 | GT_PROTO_WIRE_BYTES)
 
-	gt_proto_uint(data, GT_PF_ARG_NAME_IID, GT_PF_EXTRA_IID + (uint32_t)extra);
-	return at;
+/* Room for all of them. */
+#define ROOM       (GT_PF_EXTRA_COUNT_ * GT_PERFETTO_ARG_ROOM + sizeof(categories[0]))
+
+_Static_assert(GT_PF_EXTRA_IID + GT_PF_EXTRA_COUNT_ <= 0x80, "a byte for their iids");
+
+/* An argument of a kernel, if it is not 0. */
+static uint8_t *put_if(uint8_t *at, enum gt_pf_extra extra, uint8_t tag, uint64_t value)
+{
+	if (!value)
+		return at;
+	return gt_perfetto_put_arg(at, GT_PF_KERNEL_ARG, GT_PF_EXTRA_IID + (uint32_t)extra, tag,
+				   value);
 }
 
-/* A number or the iid of a text; @where: of the kernel or of the slice. */
-static void put_number(struct gt_proto *data, uint32_t where, enum gt_pf_extra extra,
-		       uint32_t field, uint64_t value)
+static uint8_t *put_category(uint8_t *at, enum gt_event_kind kind)
 {
-	size_t at;
+	uint8_t size = categories[kind].size;
+	uint8_t *end = gt_perfetto_put_arg_head(at, GT_PF_KERNEL_ARG,
+						GT_PF_EXTRA_IID + GT_PF_EXTRA_CAT, TAG_TEXT);
 
-	if (!value)
-		return;
-	at = begin(data, where, extra);
-	gt_proto_uint(data, field, value);
-	gt_proto_end(data, at);
+	at[1] = (uint8_t)(4 + size);
+	*end++ = size;
+	memcpy(end, categories[kind].text, sizeof(categories[kind].text));
+	return end + size;
 }
 
 void gt_perfetto_put_extras(struct gt_proto *data, const struct gt_event *event,
 			    const struct gt_perfetto_extras *extras)
 {
-	const uint32_t where = GT_PF_KERNEL_ARG;
 	uint64_t threads = extras->blocks * extras->threads;
-	size_t at;
+	uint8_t *at;
 
 	if (extras->arch[0])
 		gt_proto_cstr(data, GT_PF_KERNEL_ARCH, extras->arch);
-	at = begin(data, where, GT_PF_EXTRA_CAT);
-	gt_proto_cstr(data, GT_PF_ARG_STRING, categories[event->kind]);
-	gt_proto_end(data, at);
-	put_number(data, where, GT_PF_EXTRA_LAUNCHED_BY, GT_PF_ARG_STRING_IID, extras->line);
-	put_number(data, where, GT_PF_EXTRA_DEMANGLED, GT_PF_ARG_STRING_IID, extras->name);
-	put_number(data, where, GT_PF_EXTRA_BLOCKS, GT_PF_ARG_UINT, extras->blocks);
-	put_number(data, where, GT_PF_EXTRA_BLOCK_THREADS, GT_PF_ARG_UINT, extras->threads);
-	put_number(data, where, GT_PF_EXTRA_THREADS, GT_PF_ARG_UINT, threads);
-	if (extras->waves > 0) {
-		at = begin(data, where, GT_PF_EXTRA_WAVES);
-		gt_proto_double(data, GT_PF_ARG_DOUBLE, extras->waves);
-		gt_proto_end(data, at);
-	}
+	at = gt_proto_reserve(data, ROOM);
+	if (!at)
+		return;
+	at = put_category(at, event->kind);
+	at = put_if(at, GT_PF_EXTRA_LAUNCHED_BY, TAG_STRING, extras->line);
+	at = put_if(at, GT_PF_EXTRA_DEMANGLED, TAG_STRING, extras->name);
+	at = put_if(at, GT_PF_EXTRA_BLOCKS, TAG_UINT, extras->blocks);
+	at = put_if(at, GT_PF_EXTRA_BLOCK_THREADS, TAG_UINT, extras->threads);
+	at = put_if(at, GT_PF_EXTRA_THREADS, TAG_UINT, threads);
+	if (extras->waves > 0)
+		at = gt_perfetto_put_real(at, GT_PF_KERNEL_ARG, GT_PF_EXTRA_IID + GT_PF_EXTRA_WAVES,
+					  extras->waves);
+	gt_proto_written(data, at);
 }
 
 void gt_perfetto_put_line(struct gt_proto *batch, uint64_t line)
 {
-	put_number(batch, GT_PF_LAUNCH_ARG, GT_PF_EXTRA_LAUNCHED_BY, GT_PF_ARG_STRING_IID, line);
+	uint8_t *at = line ? gt_proto_reserve(batch, GT_PERFETTO_ARG_ROOM) : NULL;
+
+	if (at)
+		gt_proto_written(batch,
+				 gt_perfetto_put_arg(at, GT_PF_LAUNCH_ARG,
+						     GT_PF_EXTRA_IID + GT_PF_EXTRA_LAUNCHED_BY,
+						     TAG_STRING, line));
 }

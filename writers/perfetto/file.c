@@ -25,14 +25,6 @@ int gt_perfetto_file_flush(struct gt_perfetto_file *file)
 	return error;
 }
 
-int gt_perfetto_file_commit(struct gt_perfetto_file *file, enum gt_ledger_key key, uint32_t events)
-{
-	gt_file_count(&file->output, &(struct gt_file_tally){.key = key, .events = events});
-	if (file->batch.length < GT_FILE_BATCH && !file->batch.failed)
-		return 0;
-	return gt_perfetto_file_flush(file);
-}
-
 static int write_end(struct gt_perfetto *pf, const struct gt_ledger *session)
 {
 	struct gt_perfetto_file *file = &pf->file;

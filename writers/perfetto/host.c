@@ -9,19 +9,44 @@
 
 #include "core/schema/event_names.h"
 
-/* Begins packet and track event. @track 0: the track of the first thread, which is the default. */
+/* Bytes of what put_begin writes, and of the end of a slice, at most. */
+#define BEGIN_ROOM (GT_PERFETTO_BEGIN + 4 + 2 * GT_PROTO_VARINT)
+
+/* Begins packet and track event at @packet. Their lengths go to packet[1] and (*@ret_inner)[-1].
+ * Returns the end. */
+static inline uint8_t *put_begin(struct gt_perfetto *pf, uint8_t *packet, uint64_t ns,
+				 uint32_t type, uint32_t track, uint8_t **ret_inner)
+{
+	uint8_t *at = gt_perfetto_put_begin(pf, packet, GT_PF_SEQUENCE_HOST, ns);
+
+	at = gt_proto_put_tag(at, GT_PF_TRACK_EVENT, GT_PROTO_WIRE_BYTES) + 1;
+	*ret_inner = at;
+	at = gt_proto_put_uint(at, GT_PF_EVENT_TYPE, type);
+	if (track == GT_PF_TRACK_OF_PROCESS + 1) /* of the first thread, which is the default */
+		return at;
+	return gt_proto_put_uint(at, GT_PF_EVENT_TRACK, gt_perfetto_track(pf, track));
+}
+
+/* Their lengths, which are a byte each. */
+static inline void put_lengths(uint8_t *packet, uint8_t *inner, const uint8_t *end)
+{
+	inner[-1] = (uint8_t)(end - inner);
+	packet[1] = (uint8_t)(end - packet - 2);
+}
+
+/* The same for more than that fits: until end_event with the returned place. */
 static size_t begin_event(struct gt_perfetto *pf, uint64_t ns, uint32_t type, uint32_t track,
 			  size_t *ret_packet)
 {
 	struct gt_proto *batch = &pf->file.batch;
-	size_t at;
+	uint8_t *packet = gt_proto_reserve(batch, BEGIN_ROOM), *inner, *end;
 
-	*ret_packet = gt_perfetto_begin(pf, GT_PF_SEQUENCE_HOST, ns);
-	at = gt_proto_begin(batch, GT_PF_TRACK_EVENT);
-	gt_proto_uint(batch, GT_PF_EVENT_TYPE, type);
-	if (track != GT_PF_TRACK_OF_PROCESS + 1)
-		gt_proto_uint(batch, GT_PF_EVENT_TRACK, gt_perfetto_track(pf, track));
-	return at;
+	*ret_packet = batch->length + 2;
+	if (!packet)
+		return *ret_packet;
+	end = put_begin(pf, packet, ns, type, track, &inner);
+	gt_proto_written(batch, end);
+	return (size_t)(inner - batch->data);
 }
 
 static void end_event(struct gt_perfetto *pf, size_t at, size_t packet)
@@ -30,11 +55,22 @@ static void end_event(struct gt_perfetto *pf, size_t at, size_t packet)
 	gt_proto_end(&pf->file.batch, packet);
 }
 
+/* The end of a slice. */
+static inline uint8_t *put_end_at(struct gt_perfetto *pf, uint8_t *packet, uint64_t ns,
+				  uint32_t track)
+{
+	uint8_t *inner, *end = put_begin(pf, packet, ns, GT_PF_TYPE_END, track, &inner);
+
+	put_lengths(packet, inner, end);
+	return end;
+}
+
 static void put_end(struct gt_perfetto *pf, uint64_t ns, uint32_t track)
 {
-	size_t packet, at = begin_event(pf, ns, GT_PF_TYPE_END, track, &packet);
+	uint8_t *packet = gt_proto_reserve(&pf->file.batch, BEGIN_ROOM);
 
-	end_event(pf, at, packet);
+	if (packet)
+		gt_proto_written(&pf->file.batch, put_end_at(pf, packet, ns, track));
 }
 
 static size_t begin_note(struct gt_proto *batch, enum gt_pf_annotation note)
@@ -95,20 +131,19 @@ static bool cbid_is_new(struct gt_perfetto *pf, const struct gt_api_event *api)
 }
 
 /* The flow to the work of this call, or only its id. */
-static void put_correlation(struct gt_perfetto *pf, const struct gt_event *event)
+static inline uint8_t *put_correlation(const struct gt_perfetto *pf, const struct gt_event *event,
+				       uint8_t *at)
 {
-	struct gt_proto *batch = &pf->file.batch;
 	uint64_t call = gt_perfetto_call(pf, event->correlation);
-	size_t at;
+	uint8_t *inner;
 
-	if (!event->api.enqueues) {
-		if (event->correlation)
-			gt_proto_uint(batch, GT_PF_EVENT_CORRELATION, call);
-		return;
-	}
-	at = gt_proto_begin(batch, GT_PF_EVENT_GPU);
-	gt_proto_uint(batch, GT_PF_GPU_SUBMISSION, call);
-	gt_proto_end(batch, at);
+	if (!event->api.enqueues)
+		return event->correlation ? gt_proto_put_uint(at, GT_PF_EVENT_CORRELATION, call)
+					  : at;
+	inner = gt_proto_put_tag(at, GT_PF_EVENT_GPU, GT_PROTO_WIRE_BYTES) + 1;
+	at = gt_proto_put_uint(inner, GT_PF_GPU_SUBMISSION, call);
+	inner[-1] = (uint8_t)(at - inner);
+	return at;
 }
 
 static void put_block(struct gt_proto *batch, const struct gt_block *block)
@@ -128,32 +163,55 @@ static void put_block(struct gt_proto *batch, const struct gt_block *block)
 		put_uint(batch, GT_PF_ANNOTATION_BLOCK_CONTEXT, block->context);
 }
 
+/* What few calls have. */
+static void put_annotations(struct gt_proto *batch, const struct gt_api_event *api, bool has_cbid)
+{
+	if (has_cbid)
+		put_uint(batch, GT_PF_ANNOTATION_CBID, api->cbid);
+	if (api->op)
+		put_uint(batch, GT_PF_ANNOTATION_RANGE, api->op);
+	if (api->result)
+		put_int(batch, GT_PF_ANNOTATION_RESULT, api->result);
+	if (api->block.op)
+		put_block(batch, &api->block);
+}
+
+/* Room for the beginning of a call without them, and for its end. */
+#define CALL_ROOM (2 * BEGIN_ROOM + 5 * GT_PROTO_VARINT)
+
 void gt_perfetto_put_api(struct gt_perfetto *pf, const struct gt_event *event)
 {
+	const struct gt_api_event *api = &event->api;
 	struct gt_proto *batch = &pf->file.batch;
-	bool is_driver = event->api.domain == GT_API_DRIVER;
 	uint32_t track = gt_perfetto_thread(pf, event->tid);
-	uint64_t name = gt_perfetto_name(pf, event->api.name);
+	uint64_t name = gt_perfetto_name(pf, api->name);
 	uint64_t stack = gt_perfetto_stack(pf, event->stack);
-	size_t packet, at;
+	bool has_cbid = cbid_is_new(pf, api);
+	uint8_t *packet, *inner, *at;
+	size_t begin, place;
 
 	gt_perfetto_put_names(pf);
-	at = begin_event(pf, event->start, GT_PF_TYPE_BEGIN, track, &packet);
-	gt_proto_uint(batch, GT_PF_EVENT_CATEGORY,
-		      is_driver ? GT_PF_CATEGORY_DRIVER : GT_PF_CATEGORY_RUNTIME);
-	gt_proto_uint(batch, GT_PF_EVENT_NAME_IID, name);
+	packet = gt_proto_reserve(batch, CALL_ROOM);
+	if (!packet)
+		return;
+	at = put_begin(pf, packet, event->start, GT_PF_TYPE_BEGIN, track, &inner);
+	at = gt_proto_put_uint(at, GT_PF_EVENT_CATEGORY,
+			       api->domain == GT_API_DRIVER ? GT_PF_CATEGORY_DRIVER
+							    : GT_PF_CATEGORY_RUNTIME);
+	at = gt_proto_put_uint(at, GT_PF_EVENT_NAME_IID, name);
 	if (stack)
-		gt_proto_uint(batch, GT_PF_EVENT_CALLSTACK, stack);
-	put_correlation(pf, event);
-	if (cbid_is_new(pf, &event->api))
-		put_uint(batch, GT_PF_ANNOTATION_CBID, event->api.cbid);
-	if (event->api.op)
-		put_uint(batch, GT_PF_ANNOTATION_RANGE, event->api.op);
-	if (event->api.result)
-		put_int(batch, GT_PF_ANNOTATION_RESULT, event->api.result);
-	if (event->api.block.op)
-		put_block(batch, &event->api.block);
-	end_event(pf, at, packet);
+		at = gt_proto_put_uint(at, GT_PF_EVENT_CALLSTACK, stack);
+	at = put_correlation(pf, event, at);
+	if (!has_cbid && !api->op && !api->result && !api->block.op) {
+		put_lengths(packet, inner, at);
+		gt_proto_written(batch, put_end_at(pf, at, event->end, track));
+		return;
+	}
+	begin = batch->length + 2;
+	place = (size_t)(inner - batch->data);
+	gt_proto_written(batch, at);
+	put_annotations(batch, api, has_cbid);
+	end_event(pf, place, begin);
 	put_end(pf, event->end, track);
 }
 

@@ -19,16 +19,6 @@
 /* Longer text is cut: names are displayed. */
 #define MAX_TEXT    ((size_t)64 << 10)
 
-/* Tables in which a string can be, a bit each. */
-enum table {
-	TABLE_NAME = 1,
-	TABLE_FUNCTION = 2,
-	TABLE_MODULE = 4,
-	TABLE_SOURCE = 8,
-	TABLE_HOST_VALUE = 16,
-	TABLE_GPU_VALUE = 32,
-};
-
 /* Iid of strings without an id of their own, above all ids. */
 #define NO_NAME_IID 0x7fffffffu
 
@@ -111,13 +101,12 @@ uint32_t gt_perfetto_number(struct gt_perfetto_names *names, enum gt_perfetto_ke
 
 /* ---- strings ---- */
 
-struct gt_perfetto_string *gt_perfetto_string(struct gt_perfetto_names *names,
-					      const struct gt_string *string)
+struct gt_perfetto_string *gt_perfetto_more_strings(struct gt_perfetto_names *names, uint32_t id)
 {
 	uint32_t wanted = names->string_count;
 	void *rows;
 
-	while (wanted <= string->id)
+	while (wanted <= id)
 		wanted *= 2;
 	if (wanted > names->string_count) {
 		rows = gt_memory_grow(names->strings, names->string_count * sizeof(*names->strings),
@@ -127,7 +116,7 @@ struct gt_perfetto_string *gt_perfetto_string(struct gt_perfetto_names *names,
 		names->strings = rows;
 		names->string_count = wanted;
 	}
-	return &names->strings[string->id];
+	return &names->strings[id];
 }
 
 static bool is_clean(const char *text, size_t size)
@@ -175,7 +164,8 @@ void gt_perfetto_put_text(struct gt_proto *data, uint32_t table, uint64_t iid, c
 }
 
 /* True when the string is not in the table yet. */
-static bool first_in(struct gt_perfetto *pf, const struct gt_string *string, enum table table)
+static bool first_in(struct gt_perfetto *pf, const struct gt_string *string,
+		     enum gt_perfetto_table table)
 {
 	struct gt_perfetto_string *row = gt_perfetto_string(&pf->names, string);
 
@@ -188,7 +178,8 @@ static bool first_in(struct gt_perfetto *pf, const struct gt_string *string, enu
 }
 
 static uint64_t put_string(struct gt_perfetto *pf, struct gt_proto *data,
-			   const struct gt_string *string, enum table table, uint32_t field)
+			   const struct gt_string *string, enum gt_perfetto_table table,
+			   uint32_t field)
 {
 	if (!string || !string->length) {
 		gt_perfetto_put_text(data, field, NO_NAME_IID, "(no name)", 9);
@@ -199,15 +190,15 @@ static uint64_t put_string(struct gt_perfetto *pf, struct gt_proto *data,
 	return string->id;
 }
 
-uint64_t gt_perfetto_name(struct gt_perfetto *pf, const struct gt_string *string)
+uint64_t gt_perfetto_new_name(struct gt_perfetto *pf, const struct gt_string *string)
 {
-	return put_string(pf, &pf->names.host, string, TABLE_NAME, GT_PF_EVENT_NAMES);
+	return put_string(pf, &pf->names.host, string, GT_PERFETTO_NAME, GT_PF_EVENT_NAMES);
 }
 
 uint64_t gt_perfetto_value(struct gt_perfetto *pf, const struct gt_string *string, bool on_gpu)
 {
 	return put_string(pf, on_gpu ? &pf->names.gpu : &pf->names.host, string,
-			  on_gpu ? TABLE_GPU_VALUE : TABLE_HOST_VALUE, GT_PF_STRINGS);
+			  on_gpu ? GT_PERFETTO_GPU_VALUE : GT_PERFETTO_HOST_VALUE, GT_PF_STRINGS);
 }
 
 /* ---- call stacks ---- */
@@ -251,7 +242,7 @@ static uint64_t put_module(struct gt_perfetto *pf, const struct gt_string *modul
 	bool has_build_id;
 	size_t at;
 
-	if (!first_in(pf, module, TABLE_MODULE))
+	if (!first_in(pf, module, GT_PERFETTO_MODULE))
 		return module->id;
 	gt_perfetto_put_text(data, GT_PF_MAPPING_PATHS, module->id, module->text, module->length);
 	has_build_id = put_build_id(data, build_id);
@@ -278,11 +269,12 @@ static void put_frame(struct gt_perfetto *pf, const struct gt_stack_frame *frame
 	size_t at;
 
 	if (frame->function)
-		function = put_string(pf, data, frame->function, TABLE_FUNCTION, GT_PF_FUNCTIONS);
+		function = put_string(pf, data, frame->function, GT_PERFETTO_FUNCTION,
+				      GT_PF_FUNCTIONS);
 	if (frame->module)
 		module = put_module(pf, frame->module, frame->build_id);
 	if (frame->file)
-		source = put_string(pf, data, frame->file, TABLE_SOURCE, GT_PF_SOURCES);
+		source = put_string(pf, data, frame->file, GT_PERFETTO_SOURCE, GT_PF_SOURCES);
 	at = gt_proto_begin(data, GT_PF_FRAMES);
 	gt_proto_uint(data, GT_PF_IID, iid);
 	if (function)
@@ -326,9 +318,6 @@ static void put_stack(struct gt_perfetto *pf, const struct gt_stack *stack)
 	gt_proto_end(data, at);
 }
 
-/* What of a stack is written. */
-enum { STACK_FRAMES = 1, STACK_LINE = 2 };
-
 static bool first_stack(struct gt_perfetto_names *names, const struct gt_stack *stack, uint8_t part)
 {
 	uint32_t wanted = names->stack_count;
@@ -349,11 +338,11 @@ static bool first_stack(struct gt_perfetto_names *names, const struct gt_stack *
 	return true;
 }
 
-uint64_t gt_perfetto_stack(struct gt_perfetto *pf, const struct gt_stack *stack)
+uint64_t gt_perfetto_new_stack(struct gt_perfetto *pf, const struct gt_stack *stack)
 {
 	if (!stack)
 		return 0;
-	if (first_stack(&pf->names, stack, STACK_FRAMES)) {
+	if (first_stack(&pf->names, stack, GT_PERFETTO_STACK_FRAMES)) {
 		put_stack(pf, stack);
 		gt_ledger_add(&pf->file.output.batch_ledger, GT_LEDGER_STACKS_WRITTEN, 1);
 	}
@@ -366,7 +355,7 @@ uint64_t gt_perfetto_stack_line(struct gt_perfetto *pf, const struct gt_stack *s
 {
 	struct gt_json line;
 
-	if (!stack || !first_stack(&pf->names, stack, STACK_LINE))
+	if (!stack || !first_stack(&pf->names, stack, GT_PERFETTO_STACK_LINE))
 		return stack ? GT_PF_LINE_IID + stack->id : 0;
 	if (gt_json_init(&line, 1024) < 0)
 		return 0;
@@ -379,23 +368,32 @@ uint64_t gt_perfetto_stack_line(struct gt_perfetto *pf, const struct gt_stack *s
 
 /* ---- into the batch ---- */
 
+/* The lengths are known: nothing moves. */
 static void put_data(struct gt_perfetto *pf, struct gt_proto *data, uint32_t sequence)
 {
 	struct gt_proto *batch = &pf->file.batch;
-	size_t at;
+	uint8_t head[4 * GT_PROTO_VARINT], *end = head, *at;
 
 	if (data->failed)
 		batch->failed = true;
 	if (!data->length)
 		return;
-	at = gt_proto_begin(batch, GT_PF_PACKET);
-	gt_proto_uint(batch, GT_PF_SEQUENCE, gt_perfetto_sequence(pf, sequence));
-	gt_proto_bytes(batch, GT_PF_INTERNED, data->data, data->length);
-	gt_proto_end(batch, at);
+	end = gt_proto_put_uint(end, GT_PF_SEQUENCE, gt_perfetto_sequence(pf, sequence));
+	end = gt_proto_put_tag(end, GT_PF_INTERNED, GT_PROTO_WIRE_BYTES);
+	end = gt_proto_put_varint(end, data->length);
+	at = gt_proto_reserve(batch, 2 * GT_PROTO_VARINT + sizeof(head) + data->length);
+	if (at) {
+		at = gt_proto_put_tag(at, GT_PF_PACKET, GT_PROTO_WIRE_BYTES);
+		at = gt_proto_put_varint(at, (size_t)(end - head) + data->length);
+		memcpy(at, head, sizeof(head));
+		at += end - head;
+		memcpy(at, data->data, data->length);
+		gt_proto_written(batch, at + data->length);
+	}
 	gt_proto_cut(data, 0);
 }
 
-void gt_perfetto_put_names(struct gt_perfetto *pf)
+void gt_perfetto_put_pending(struct gt_perfetto *pf)
 {
 	put_data(pf, &pf->names.host, GT_PF_SEQUENCE_HOST);
 	put_data(pf, &pf->names.gpu, GT_PF_SEQUENCE_GPU);

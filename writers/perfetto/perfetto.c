@@ -41,6 +41,7 @@ static int perfetto_event(struct gt_writer *w, const struct gt_event *event)
 {
 	struct gt_perfetto *pf = w->priv;
 	print_event put = printer_of(event);
+	enum gt_ledger_key key;
 
 	if (event->kind == GT_EVENT_THREAD && !pf->file.output.error) {
 		gt_perfetto_rename_thread(pf, event->tid, event->thread.name);
@@ -48,13 +49,14 @@ static int perfetto_event(struct gt_writer *w, const struct gt_event *event)
 	}
 	if (!put || (event->kind == GT_EVENT_SYNC && !pf->options.sync_tracks))
 		return 0;
+	key = gt_ledger_key_of(event);
 	if (pf->file.output.error) {
-		gt_file_lose(&pf->file.output, gt_ledger_key_of(event), pf->file.output.error);
+		gt_file_lose(&pf->file.output, key, pf->file.output.error);
 		return pf->file.output.error;
 	}
 	gt_file_see(&pf->file.output, event);
 	put(pf, event);
-	return gt_perfetto_file_commit(&pf->file, gt_ledger_key_of(event), 1);
+	return gt_perfetto_file_commit(&pf->file, key, 1);
 }
 
 static void begin(struct gt_perfetto *pf)
@@ -78,8 +80,8 @@ static int perfetto_open(struct gt_writer *w, struct gt_sink *sink,
 	pf->file.output.sink = sink;
 	pf->file.output.has_next = options->has_next;
 	pf->tracks = gt_tracks_new();
-	pf->kernels.slots = gt_memory_map(GT_PERFETTO_KERNELS * sizeof(*pf->kernels.slots));
-	if (!pf->tracks || !pf->kernels.slots || gt_perfetto_names_init(&pf->names) < 0 ||
+	if (!pf->tracks || gt_perfetto_kernels_init(&pf->kernels) < 0 ||
+	    gt_perfetto_names_init(&pf->names) < 0 ||
 	    gt_proto_init(&pf->file.batch, 2 * GT_FILE_BATCH) < 0)
 		return -ENOMEM;
 	if (!options->resumes)
@@ -187,7 +189,7 @@ static void perfetto_fini(struct gt_writer *w)
 
 	gt_proto_fini(&pf->file.batch);
 	gt_perfetto_names_fini(&pf->names);
-	gt_memory_unmap(pf->kernels.slots, GT_PERFETTO_KERNELS * sizeof(*pf->kernels.slots));
+	gt_perfetto_kernels_fini(&pf->kernels);
 	gt_tracks_free(pf->tracks);
 }
 
@@ -195,7 +197,7 @@ const struct gt_writer_ops gt_perfetto_writer = {
 	.name = "perfetto",
 	.suffix = ".pftrace",
 	.private_size = sizeof(struct gt_perfetto),
-	.open_bytes = (size_t)9 << 20,
+	.open_bytes = (size_t)5 << 20,
 	.open = perfetto_open,
 	.recall = perfetto_recall,
 	.resume = perfetto_resume,

@@ -45,8 +45,8 @@ static inline bool gt_proto_room(struct gt_proto *proto, size_t size)
 /* Bytes of the longest varint. */
 #define GT_PROTO_VARINT 10u
 
-/* Writes @value at @at, which has room for GT_PROTO_VARINT bytes. Returns the end. */
-static inline uint8_t *gt_proto_put_varint(uint8_t *at, uint64_t value)
+/* A varint of any size, see gt_proto_put_varint(). */
+static inline uint8_t *gt_proto_put_long_varint(uint8_t *at, uint64_t value)
 {
 	while (value >= 0x80) {
 		*at++ = (uint8_t)(value | 0x80);
@@ -56,6 +56,29 @@ static inline uint8_t *gt_proto_put_varint(uint8_t *at, uint64_t value)
 	return at;
 }
 
+/* Writes @value at @at, which has room for GT_PROTO_VARINT bytes. Returns the end. */
+static inline uint8_t *gt_proto_put_varint(uint8_t *at, uint64_t value)
+{
+	if (value < 0x80) {
+		*at = (uint8_t)value;
+		return at + 1;
+	}
+	if (value < 0x4000) {
+		at[0] = (uint8_t)(value | 0x80);
+		at[1] = (uint8_t)(value >> 7);
+		return at + 2;
+	}
+	if (value < 0x200000) { /* most times */
+		uint32_t bytes = (uint32_t)((value & 0x7f) | (value << 1 & 0x7f00) |
+					    (value << 2 & 0x7f0000)) |
+				 0x8080;
+
+		memcpy(at, &bytes, sizeof(bytes)); /* little-endian */
+		return at + 3;
+	}
+	return gt_proto_put_long_varint(at, value);
+}
+
 /* Wire types in use. */
 enum gt_proto_wire { GT_PROTO_WIRE_VARINT, GT_PROTO_WIRE_64 = 1, GT_PROTO_WIRE_BYTES = 2 };
 
@@ -63,6 +86,26 @@ enum gt_proto_wire { GT_PROTO_WIRE_VARINT, GT_PROTO_WIRE_64 = 1, GT_PROTO_WIRE_B
 static inline uint8_t *gt_proto_put_tag(uint8_t *at, uint32_t field, enum gt_proto_wire wire)
 {
 	return gt_proto_put_varint(at, (uint64_t)field << 3 | wire);
+}
+
+/* Writes a field with a number at @at, which has room for both varints. Returns the end. */
+static inline uint8_t *gt_proto_put_uint(uint8_t *at, uint32_t field, uint64_t value)
+{
+	return gt_proto_put_varint(gt_proto_put_tag(at, field, GT_PROTO_WIRE_VARINT), value);
+}
+
+/* Where to write what takes at most @size bytes, by the functions above: byte by byte into the
+ * buffer, its length would be loaded and stored for each. gt_proto_written takes the end. NULL: no
+ * memory. */
+static inline uint8_t *gt_proto_reserve(struct gt_proto *proto, size_t size)
+{
+	return gt_proto_room(proto, size) ? proto->data + proto->length : NULL;
+}
+
+/* See gt_proto_reserve(). */
+static inline void gt_proto_written(struct gt_proto *proto, const uint8_t *end)
+{
+	proto->length = (size_t)(end - proto->data);
 }
 
 /* A field with a number; a negative one is written as two's complement, in ten bytes. */

@@ -67,12 +67,10 @@ static void put_thread(struct gt_perfetto *pf, uint32_t uuid, uint32_t tid,
 	end_track(pf, at, packet);
 }
 
-uint32_t gt_perfetto_thread(struct gt_perfetto *pf, uint32_t tid)
+uint32_t gt_perfetto_other_thread(struct gt_perfetto *pf, uint32_t tid)
 {
 	bool fresh;
 
-	if (pf->last_track && pf->last_tid == tid)
-		return pf->last_track;
 	pf->last_tid = tid;
 	pf->last_track = gt_perfetto_number(&pf->names, GT_PERFETTO_THREAD, tid, 0,
 					    &pf->names.tracks, &fresh);
