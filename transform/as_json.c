@@ -69,12 +69,12 @@ static int no_metadata(const struct gt_metadata *metadata, void *data)
 
 /* What a file ends with: the first bytes of the output are written once, and devices, versions and
  * clock are known only after the first event. */
-static const struct gt_metadata *read_last(struct gt_events *events, const char *path)
+static const struct gt_metadata *read_last(struct gt_events *events, const struct gt_as_json *trace)
 {
-	*events = (struct gt_events){.take_metadata = no_metadata};
-	if (gt_input_is_stream(path) || gt_events_init(events))
+	*events = (struct gt_events){.take_metadata = no_metadata, .part = trace->wish.part};
+	if (gt_input_is_stream(trace->path) || gt_events_init(events))
 		return NULL;
-	return gt_events_last_metadata(events, path) ? NULL : &events->metadata;
+	return gt_events_last_metadata(events, trace->path) ? NULL : &events->metadata;
 }
 
 /* The state of the .pftrace, not of the JSON. */
@@ -93,20 +93,24 @@ static void take_outcome(struct gt_as_json *trace, const struct gt_conversion *c
 
 static int convert(struct gt_as_json *trace)
 {
-	struct gt_conversion c = {.format = "chrome",
-				  .options = {.sync_tracks = true},
-				  .open = open_output,
-				  .from = trace->path,
-				  .to = "the JSON of a .pftrace (TMPDIR)",
-				  .data = trace};
+	struct gt_conversion c = {
+		.format = "chrome",
+		.options = {.sync_tracks = true, .full_stacks = trace->wish.full_stacks},
+		.open = open_output,
+		.from = trace->path,
+		.to = "the JSON of a .pftrace (TMPDIR)",
+		.part = trace->wish.part,
+		.takes_part = true,
+		.data = trace};
 	struct gt_events before;
 	int rc;
 
 	trace->fd = open_nameless();
 	if (trace->fd < 0)
 		return gt_reading_fail(&trace->outcome, c.to, trace->fd);
-	c.last = read_last(&before, trace->path);
+	c.last = read_last(&before, trace);
 	rc = gt_conversion_run(&c, read_pftrace);
+	trace->parts = c.parts;
 	gt_events_fini(&before);
 	take_outcome(trace, &c);
 	gt_conversion_fini(&c, false);
@@ -115,11 +119,11 @@ static int convert(struct gt_as_json *trace)
 
 /* ---- the trace ---- */
 
-int gt_as_json_open(struct gt_as_json *trace, const char *path)
+int gt_as_json_open(struct gt_as_json *trace, const char *path, struct gt_as_json_wish wish)
 {
 	int rc;
 
-	*trace = (struct gt_as_json){.path = path, .fd = -1};
+	*trace = (struct gt_as_json){.path = path, .wish = wish, .parts = 1, .fd = -1};
 	rc = gt_input_open(&trace->in, path);
 	if (!rc)
 		rc = gt_input_more(&trace->in);

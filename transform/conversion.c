@@ -29,8 +29,8 @@ static int fail(struct gt_conversion *c, int error)
 static int refuse_merged(struct gt_conversion *c)
 {
 	snprintf(c->error, sizeof(c->error),
-		 "%.500s: holds several processes, as gputrace merge wrote them: take the traces "
-		 "that it was made of, or their .json",
+		 "%.500s: holds several processes, and is JSON already: take the traces that "
+		 "gputrace merge made it of",
 		 c->from);
 	c->is_merged = true;
 	return -EINVAL;
@@ -109,6 +109,12 @@ static int close_output(struct gt_conversion *c, struct gt_events *events)
 	return error ? fail(c, error) : 0;
 }
 
+/* It should hold more processes than there are, and the last of those was read. */
+static bool lacks_next(const struct gt_events *events)
+{
+	return events->told_parts > events->parts && events->parts == events->part + 1;
+}
+
 int gt_conversion_run(struct gt_conversion *c,
 		      int (*read)(struct gt_conversion *c, struct gt_events *events))
 {
@@ -128,7 +134,8 @@ int gt_conversion_run(struct gt_conversion *c,
 			 events.error[0] ? events.error : strerror(-error));
 	if (!error && c->sink)
 		error = close_output(c, &events);
-	c->closed = events.closed;
+	c->parts = events.parts;
+	c->closed = events.closed && !lacks_next(&events);
 	c->strange = events.strange;
 	gt_events_fini(&events);
 	c->events = NULL;

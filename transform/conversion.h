@@ -36,7 +36,8 @@ struct gt_conversion {
 	/* what it came to */
 	char error[1024]; /* one line, when it failed */
 	char doubt[256];  /* the ledger of the file against what it holds, when they differ */
-	bool closed;      /* false: the file was cut */
+	bool closed;      /* false: the file was cut, or lacks processes behind the wanted one */
+	uint32_t parts;   /* processes in the file, up to the one behind the wanted */
 	uint64_t strange; /* parts that are no events */
 	bool is_output_at_fault;
 	bool is_merged; /* it failed because the file holds several processes */

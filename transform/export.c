@@ -449,7 +449,7 @@ static int export_process(struct gt_export_rows *e, struct gt_export_process *pr
 	if (process->pid < 0 || process->is_reported)
 		return 0;
 	process->is_reported = true;
-	if (e->processes->count > 1 &&
+	if ((e->processes->count > 1 || process->is_part) &&
 	    asprintf(&name, "%s (rank %" PRId64 ")", program, process->rank) < 0)
 		return -ENOMEM;
 	gt_export_put_int(e, gt_export_global_pid(process));
@@ -508,14 +508,28 @@ static int export_file(struct gt_export_sink *sink, struct gt_export_processes *
 static int export_path(struct gt_export_sink *sink, struct gt_export_processes *processes,
 		       struct gt_pairmap *devices, int64_t *chains, const char *path, FILE *losses)
 {
-	struct gt_as_json trace;
-	int rc = gt_as_json_open(&trace, path);
+	struct gt_as_json_wish wish = {0};
+	uint32_t parts = 1;
+	int rc = 0;
 
-	if (rc < 0)
-		snprintf(sink->error, sizeof(sink->error), "%s", trace.outcome.error);
-	else
-		rc = export_file(sink, processes, devices, chains, &trace, losses);
-	gt_as_json_close(&trace);
+	for (; !rc && wish.part < parts; wish.part++) {
+		struct gt_as_json trace;
+
+		rc = gt_as_json_open(&trace, path, wish);
+		parts = trace.parts;
+		if (!rc && parts > 1 && gt_input_is_stream(path)) {
+			rc = -ESPIPE;
+			snprintf(sink->error, sizeof(sink->error),
+				 "%.400s: holds several processes, for each of which it is read: "
+				 "it must be a file",
+				 path);
+		}
+		if (rc < 0 && !sink->error[0])
+			snprintf(sink->error, sizeof(sink->error), "%s", trace.outcome.error);
+		else if (!rc)
+			rc = export_file(sink, processes, devices, chains, &trace, losses);
+		gt_as_json_close(&trace);
+	}
 	return rc;
 }
 

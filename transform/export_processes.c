@@ -108,6 +108,8 @@ static int find_pid(struct gt_export_processes *all, const struct gt_trace_event
 {
 	int64_t pid;
 
+	if (all->list.at[all->first].is_part)
+		all->list.at[all->first].rank = header->rank;
 	if (gt_header_int(header, "metadata", "pid", &pid) && pid > 0)
 		return set_pid(all, all->first, pid < FIRST_HOST ? pid + SMALL_PIDS : pid);
 	if (is_call(record) && record->pid >= 0)
@@ -197,6 +199,8 @@ int gt_export_processes_begin(struct gt_export_processes *all, struct gt_as_json
 		all->count = 0;
 		rc = add_process(all, path);
 	}
+	if (!rc && (trace->wish.part || trace->parts > 1))
+		all->list.at[all->first].is_merged = all->list.at[all->first].is_part = true;
 	return rc || all->list.at[all->first].pid >= 0 ? rc : look_through(all, trace);
 }
 

@@ -19,6 +19,7 @@ struct gt_export_process {
 	int64_t pid;      /* -1: not known */
 	int64_t machine;
 	bool is_merged;   /* gputrace merge wrote the file, */
+	bool is_part;     /* a .pftrace, */
 	int64_t rank;     /* and says whose it is */
 	char name[128];   /* of the program, "": not known */
 	bool is_reported; /* for the caller */

@@ -28,6 +28,7 @@ static const struct gt_cmdline_option options[] = {
 struct convert_request {
 	const char *from, *to;
 	const char *suffix; /* of what is written */
+	bool is_json;       /* what is read */
 };
 
 /* ---- the output ---- */
@@ -92,13 +93,14 @@ static bool is_json(const struct gt_input *in)
 	return !gt_input_is_pftrace(in) && (*p == '{' || *p == '[');
 }
 
-static int read_open(struct gt_input *in, struct gt_events *events)
+static int read_open(struct convert_request *request, struct gt_input *in, struct gt_events *events)
 {
 	int rc = gt_input_more(in);
 
 	if (rc < 0)
 		return gt_events_fail(events, in->path, strerror(-rc), rc);
-	if (!is_json(in))
+	request->is_json = is_json(in);
+	if (!request->is_json)
 		return gt_events_read_pftrace_input(events, in);
 	gt_progress_expect_file(in->path); /* it is read twice */
 	return gt_events_read_json(events, in->path);
@@ -106,7 +108,8 @@ static int read_open(struct gt_input *in, struct gt_events *events)
 
 static int read_input(struct gt_conversion *c, struct gt_events *events)
 {
-	const char *from = ((const struct convert_request *)c->data)->from;
+	struct convert_request *request = c->data;
+	const char *from = request->from;
 	struct gt_input in;
 	int rc;
 
@@ -114,7 +117,7 @@ static int read_input(struct gt_conversion *c, struct gt_events *events)
 	rc = gt_input_open(&in, from);
 	if (rc)
 		return gt_events_fail(events, from, strerror(-rc), rc);
-	rc = read_open(&in, events);
+	rc = read_open(request, &in, events);
 	gt_input_close(&in);
 	return rc;
 }
@@ -132,18 +135,22 @@ static void report(const char *from, const struct gt_conversion *c)
 }
 
 /* Each process as if it were merged now. */
-static int convert_merged(const struct convert_request *request)
+static int convert_merged(const struct convert_request *request, const char *format,
+			  bool full_stacks)
 {
 	char *path = (char *)request->from;
-	const struct gt_merge_request all = {.force = true};
+	const struct gt_merge_request all = {.force = true, .full_stacks = full_stacks};
 	struct gt_merge_result result;
 	struct gt_outfile out;
 	int rc;
 
-	if (gt_outfile_open(&out, request->to))
+	if (!gt_cmdline_can_read_twice(path) || gt_outfile_open(&out, request->to))
 		return GT_EXIT_FAILED;
 	gt_progress_start("converting");
-	rc = gt_merge_pftrace(&path, 1, &all, out.fd, &result);
+	if (!strcmp(format, "perfetto"))
+		rc = gt_merge_pftrace(&path, 1, &all, out.fd, &result);
+	else
+		rc = gt_merge(&path, 1, &all, out.file, &result);
 	gt_progress_stop();
 	rc = gt_outfile_close(&out, rc, result.error);
 	if (!rc && result.cut)
@@ -164,9 +171,9 @@ static int convert(struct convert_request *request, const char *format, bool ful
 	gt_progress_start("converting");
 	rc = gt_conversion_run(&c, read_input);
 	gt_progress_stop();
-	if (c.is_merged && !strcmp(format, "perfetto")) {
+	if (c.is_merged && (!request->is_json || !strcmp(format, "perfetto"))) {
 		gt_conversion_fini(&c, true);
-		return convert_merged(request);
+		return convert_merged(request, format, full_stacks);
 	}
 	if (rc)
 		gt_cmdline_complain(c.error);
@@ -203,8 +210,9 @@ static const struct gt_cmdline_spec spec = {
 	.details =
 		"FROM and TO are a .pftrace file of gputrace or its JSON (FROM also .json.gz, or "
 		"the folder of one); the name of TO selects the form. TO must not exist. JSON that "
-		"gputrace merge made of several processes becomes a .pftrace of them all, which "
-		"cannot become JSON again: merge the traces themselves. A "
+		"gputrace merge made of several processes becomes a .pftrace of them all, and such "
+		"a "
+		".pftrace the JSON of them all. A "
 		"trace of PyTorch cannot be converted: gputrace and Perfetto read it as it is.",
 	.example = "# a tenth of the size, for Perfetto and for gputrace\n"
 		   "gputrace convert trace.json trace.pftrace\n"

@@ -53,6 +53,7 @@ struct gt_reading {
 				are not known */
 	bool mixed;          /* array form with the end of an object: killed while closing */
 	bool is_pftrace;     /* not JSON (readers/chrome/reading_events.h) */
+	uint32_t parts;      /* .pftrace: processes that it should hold; 0: it does not say */
 	const char *loose;   /* what strict JSON does not allow, NULL: nothing */
 	uint64_t comma_byte; /* of a comma after the last event, 0: none */
 	uint64_t events;

@@ -58,6 +58,7 @@ int gt_reading_of_events(const struct gt_events *events, const struct gt_input *
 			 struct gt_reading *ret_reading)
 {
 	ret_reading->is_pftrace = true;
+	ret_reading->parts = events->told_parts;
 	ret_reading->form = GT_FORM_OBJECT;
 	ret_reading->compressed = in->compressed;
 	ret_reading->bytes = in->bytes + in->size;

@@ -156,8 +156,10 @@ static bool may_be_metadata(const struct gt_wire *wire)
 /* Each process has its own, with the number of them all. */
 static int take_only_metadata(struct gt_pftrace *pf, const struct packet *packet)
 {
-	if ((packet->sequence - 1) / GT_PF_SEQUENCES != pf->events->part)
-		return 0;
+	uint64_t part = (packet->sequence - 1) / GT_PF_SEQUENCES;
+
+	if (part != pf->events->part)
+		return pf->has_metadata && part > pf->events->part ? BEGINS_NEXT : 0;
 	return gt_pftrace_take_event(pf, gt_wire_inside(&packet->event), 0);
 }
 
@@ -225,6 +227,12 @@ static bool next_is_whole(struct gt_input *in)
 	return false;
 }
 
+/* Each process says how many the file should hold. */
+static bool is_told(const struct gt_events *events)
+{
+	return events->told_parts > events->part + 1;
+}
+
 /* Reads all complete packets, of a file of several processes up to the one behind the wanted. A cut
  * inside the last one is not an error. */
 static int take_packets(struct gt_pftrace *pf, struct gt_input *in)
@@ -245,10 +253,12 @@ static int take_packets(struct gt_pftrace *pf, struct gt_input *in)
 		if (found < 0)
 			return end_in_zeros(in);
 		error = take_whole(pf, wire);
-		if (error == BEGINS_NEXT) {
+		if (error == BEGINS_NEXT && is_told(pf->events)) {
 			pf->events->parts += next_is_whole(in);
 			return 0;
 		}
+		if (error == BEGINS_NEXT)
+			return -EBADMSG;
 		if (error && error != -EBADMSG)
 			return error;
 		gt_input_consume(in, size);

@@ -2,13 +2,14 @@
  *
  * Arbitrary bytes as a .pftrace: whatever the reader answers, it must answer, and what it hands out
  * must be whole. Then as a model and through verify: a model refers to nothing that it does not
- * hold.
+ * hold. Then as merged JSON.
  */
 #include "analysis/verify/verify.h"
 #include "core/stack.h"
 #include "readers/events.h"
 #include "tests/fuzz/fuzz.h"
 #include "trace/model.h"
+#include "transform/job/merge.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -77,6 +78,18 @@ static void load(char *path)
 	fclose(null);
 }
 
+static void merge(char *path)
+{
+	const struct gt_merge_request request = {.force = true};
+	struct gt_merge_result result;
+	FILE *null = fopen("/dev/null", "w");
+
+	need(null);
+	if (gt_merge(&path, 1, &request, null, &result))
+		need(*result.error);
+	fclose(null);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	uint64_t sum = 0;
@@ -91,6 +104,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	gt_events_read_pftrace(&events, path);
 	gt_events_fini(&events);
 	load(path);
+	merge(path);
 	close(fd);
 	return 0;
 }

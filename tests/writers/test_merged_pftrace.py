@@ -122,6 +122,65 @@ def same_events():
         assert sum(identity in submitted for identity, _ in there.stages) > 300
 
 
+def events_of(path, ids=True):
+    """Each event of a merged JSON with what tells it apart, also by the ids and times that merge gave: how often."""
+    with open(path, encoding="utf-8") as file:
+        merged = json.load(file)
+    if not ids:
+        for event in merged["traceEvents"]:
+            event["ts"] = None if event["ph"] == "M" else event["ts"]
+    keys = ("ph", "cat", "name", "ts", "dur", "s", "pid", "tid") + (("id",) if ids else ())
+    same = (("correlation", "stack", "External id") if ids else ()) + ("bytes", "stream", "device", "nvtx", "labels", "sort_index", "grid", "frames",
+            "rank", "merged process", "merged pid")
+    return collections.Counter(
+        json.dumps([event.get(key) for key in keys] + [event.get("args", {}).get(key) for key in same]) for event in merged["traceEvents"])
+
+
+def back_to_json():
+    """The JSON of a merged .pftrace is the JSON that merge makes of the traces themselves: the same events on the same rows,
+    the same header, the same counts of what was lost and written."""
+    with open(MERGED, encoding="utf-8") as file:
+        header = json.load(file)
+    for source in (PFTRACE, CONVERTED):
+        path = os.path.join(WHERE, "back.json")
+        assert run("convert", source, path).stderr == ""
+        wanted, there = (events_of(made, ids=source == PFTRACE) for made in (MERGED, path))
+        assert there == wanted, (source, list((there - wanted).items())[:2], list((wanted - there).items())[:2])
+        with open(path, encoding="utf-8") as file:
+            found = json.load(file)
+        for key in set(header) - {"traceEvents", "ledger"}:
+            assert found.get(key) == header[key], (source, key, found.get(key), header[key])
+        differ = {key for key in header["ledger"] if found["ledger"].get(key) != header["ledger"][key]} - {"bytes_written"}
+        assert not differ, (source, differ)
+        for words in [("stats", "--report=" + table) for table in TABLES] + [("gaps",)]:
+            assert run(*words, "--format=csv", path).stdout == run(*words, "--format=csv", MERGED).stdout, words
+        assert files.lint(path, "--merged") == [path + ":0: file name: back.json"]
+        assert "ok, " in run("verify", path).stdout
+        full, again = os.path.join(WHERE, "full.json"), os.path.join(WHERE, "again.json")
+        run("convert", "--stacks=full", source, full)
+        assert os.path.getsize(full) > os.path.getsize(path)
+        run("merge", "--output=" + again, source)
+        assert files.read(again) == files.read(path)
+        for made in (path, full, again):
+            os.unlink(made)
+
+
+def window_and_export():
+    """A window of time, and rows of a database: as of the traces themselves."""
+    cuts = [os.path.join(WHERE, name) for name in ("of_all.json", "of_one.json")]
+    for path, inputs in zip(cuts, (SOURCES, [PFTRACE])):
+        run("merge", "--time=2ms..5ms", "--output=" + path, *inputs)
+    assert sum(events_of(cuts[0]).values()) > 100 and events_of(cuts[0]) == events_of(cuts[1])
+    tables = [os.path.join(WHERE, name) for name in ("tables_of_all", "tables_of_one")]
+    for path, inputs in zip(tables, (SOURCES, [PFTRACE])):
+        run("export", "--csv=" + path, *inputs)
+    names = sorted(os.listdir(tables[0]))
+    assert len(names) > 4 and names == sorted(os.listdir(tables[1])), names
+    for name in names:
+        wanted, there = (files.read(os.path.join(folder, name)).decode() for folder in tables)
+        assert re.sub(r" \(rank \d\)", "", there) == wanted, name
+
+
 def clocks_of_hosts():
     """A second host whose clock is ahead by 5 ms and gains 200 ppm, as the ends of the collectives tell: both forms have its
     events at the same times of the first one's clock."""
@@ -138,6 +197,9 @@ def clocks_of_hosts():
     starts = [sorted(start for _, start, _ in work.elements()) for work in (wanted, there)]
     assert len(starts[0]) == len(starts[1]) > 800
     assert max(abs(a - b) for a, b in zip(*starts)) <= 1, [list(work)[:3] for work in (wanted, there)]
+    back = os.path.join(WHERE, "hosts_back.json")
+    run("convert", pftrace, back)
+    assert json_work(back)[0] == there
     moved = {rank: sorted(start for of, start, _ in there.elements() if of == rank) for rank in range(2)}
     assert max(abs(a - b) for a, b in zip(moved[0], moved[1])) < 50_000, (moved[0][:3], moved[1][:3])
 
@@ -227,16 +289,98 @@ def refused():
     told = run("merge", "--output=" + target, SOURCES[0], kineto, status=1).stderr
     assert kineto + ": not a trace of gputrace" in told and ".zip" in told and told.count("\n") == 1, told
     assert not os.path.exists(target)
-    for words in (("export", "--sqlite=" + os.path.join(WHERE, "never.sqlite"), PFTRACE),
-                  ("convert", PFTRACE, os.path.join(WHERE, "never.json")),
-                  ("merge", "--output=" + os.path.join(WHERE, "never.json"), PFTRACE)):
-        told = run(*words, status=1).stderr
-        assert PFTRACE + ": holds several processes" in told and told.count("\n") == 1, (words, told)
-        assert not os.path.exists(os.path.join(WHERE, "never.json")), words
+    told = run("convert", MERGED, os.path.join(WHERE, "never.json"), status=1).stderr
+    assert MERGED + ": holds several processes" in told and told.count("\n") == 1, told
     copy = os.path.join(WHERE, "copy.pftrace")
     shutil.copy(PFTRACE, copy)
     assert "(not touched)" in run("repair", copy, status=1).stderr
     assert files.read(copy) == files.read(PFTRACE)
 
 
-files.main([same_events, clocks_of_hosts, rows_of_their_own, same_answers, again, cut_anywhere, packed_and_piped, refused])
+def packets_of(path):
+    """The packets of a file, each with its sequence and the place of that number in it."""
+    data, at, found = files.read(path), 0, []
+    while at < len(data):
+        size, at = varint(data, at + 1)
+        packet, place = data[at:at + size], 0
+        at += size
+        while place < len(packet):
+            begin = place
+            tag, place = varint(packet, place)
+            if tag & 7 == 2:
+                size, place = varint(packet, place)
+                place += size
+            elif tag & 7 in (1, 5):
+                place += 8 if tag & 7 == 1 else 4
+            else:
+                value, place = varint(packet, place)
+                if tag >> 3 == 10:
+                    found.append((value, packet[:begin], packet[place:]))
+                    break
+    return found
+
+
+def varint(data, at):
+    value = shift = 0
+    while True:
+        value |= (data[at] & 127) << shift
+        shift, at = shift + 7, at + 1
+        if data[at - 1] < 128:
+            return value, at
+
+
+def put_varint(value):
+    return bytes([value & 127 | 128]) + put_varint(value >> 7) if value > 127 else bytes([value])
+
+
+def write_packets(path, packets):
+    with open(path, "wb") as file:
+        for sequence, before, behind in packets:
+            packet = before + b"\x50" + put_varint(sequence) + behind
+            file.write(b"\x0a" + put_varint(len(packet)) + packet)
+
+
+def mixed_up():
+    """Processes that are cut away, out of order, mixed, or under the numbers of others: one line and no file, or what there is
+    before the damage, and the line says that it was cut."""
+    packets = packets_of(PFTRACE)
+    own = [[packet for packet in packets if (packet[0] - 1) // 2 == number] for number in range(RANKS)]
+
+    def moved(number, by):
+        return [(sequence + by, *rest) for sequence, *rest in own[number]]
+
+    single, second = os.path.join(WHERE, "single.pftrace"), os.path.join(WHERE, "second.pftrace")
+    run("convert", SOURCES[0], single)
+    run("convert", SOURCES[1], second)
+    cases = {
+        "cut": (own[0] + own[1], "was cut"),
+        "first only": (own[0], "was cut"),
+        "no first": (own[1] + own[2], "not a .pftrace of gputrace"),
+        "backwards": (own[2] + own[1] + own[0], "not a .pftrace of gputrace"),
+        "mixed": ([packet for both in zip(*own) for packet in both], "not a .pftrace of gputrace"),
+        "numbers of the first": (own[0] + moved(1, -2) + own[2], "damaged"),
+        "numbers of the second": (own[0] + own[1] + moved(2, -2), "damaged"),
+        "large numbers": (own[0] + moved(1, 1 << 31), "damaged"),
+        "not told": (packets_of(single) + [(sequence + 2, *rest) for sequence, *rest in packets_of(second)], "damaged"),
+    }
+    path, target = os.path.join(WHERE, "mixed.pftrace"), os.path.join(WHERE, "mixed.json")
+    for name, (made, words) in cases.items():
+        write_packets(path, made)
+        is_cut = words == "was cut"
+        for command in (("convert", path, target), ("merge", "--output=" + target, path)):
+            told = run(*command, status=not is_cut).stderr
+            assert words in told and told.count("\n") == 1, (name, command, told)
+            assert os.path.exists(target) == is_cut, (name, command)
+            if is_cut:
+                os.unlink(target)
+        run("verify", path, status=1)
+        run("export", "--sqlite=" + target, path, status=not is_cut)
+        if is_cut:
+            os.unlink(target)
+            run("convert", path, second + ".pftrace")
+            os.unlink(second + ".pftrace")
+    for made in (single, second):
+        os.unlink(made)
+
+
+files.main([same_events, back_to_json, window_and_export, mixed_up, clocks_of_hosts, rows_of_their_own, same_answers, again, cut_anywhere, packed_and_piped, refused])

@@ -33,18 +33,22 @@ static int no_event(const struct gt_event *event, void *data)
 	return 0;
 }
 
-/* What was found before a damage counts; where there is nothing, a whole reading says why. */
+/* What was found before a damage counts; where there is nothing, a whole reading says why. @data:
+ * the process, or NULL for the first. */
 static int read_pftrace(struct gt_input *in, void *data, struct gt_reading *ret_reading)
 {
 	bool seen = false;
-	struct gt_events events = {
-		.take_metadata = see_metadata, .take_event = no_event, .data = &seen};
+	struct gt_events events = {.take_metadata = see_metadata,
+				   .take_event = no_event,
+				   .part = data ? *(const uint32_t *)data : 0,
+				   .data = &seen};
 	int rc = gt_events_init(&events);
 
-	(void)data;
 	if (!rc)
 		gt_events_last_metadata(&events, in->path);
-	if (!rc && !seen)
+	if (!rc && !seen && events.part)
+		rc = -ENODATA;
+	else if (!rc && !seen)
 		rc = gt_events_read_pftrace(&events, in->path);
 	rc = gt_reading_of_events(&events, in, rc, ret_reading);
 	gt_events_fini(&events);
@@ -67,6 +71,11 @@ int gt_file_header(const char *path, struct gt_reading *ret_reading)
 	int rc = gt_reader_read_either(path, read_json, read_pftrace, NULL, ret_reading);
 
 	return rc == -ECANCELED || rc > 0 ? 0 : rc;
+}
+
+int gt_file_header_part(const char *path, uint32_t part, struct gt_reading *ret_reading)
+{
+	return gt_reader_read_either(path, read_json, read_pftrace, &part, ret_reading);
 }
 
 /* Kineto writes what it learns last, as the base of its times, behind the events. */

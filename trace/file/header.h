@@ -12,6 +12,10 @@
  * either case. */
 int gt_file_header(const char *path, struct gt_reading *ret_reading);
 
+/* The same of a process of the .pftrace @path, counted from 0, which may hold several. -ENODATA: it
+ * has fewer. */
+int gt_file_header_part(const char *path, uint32_t part, struct gt_reading *ret_reading);
+
 /* The same with the members behind the events: reads the whole file unless the base of the times,
  * the rank and the devices stand before them, as in gputrace's own. */
 int gt_file_header_whole(const char *path, struct gt_reading *ret_reading);

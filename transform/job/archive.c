@@ -249,7 +249,7 @@ int gt_merge_zip(char *const *paths, size_t count, const struct gt_merge_request
 	int rc;
 
 	*ret_result = (struct gt_merge_result){0};
-	rc = gt_merge_sources_read(paths, count, &z.sources, ret_result);
+	rc = gt_merge_sources_read(paths, count, false, &z.sources, ret_result);
 	if (!rc)
 		rc = gt_merge_sources_clocks(&z.sources, request->force, &z.clocks, ret_result);
 	if (!rc && request->has_time)

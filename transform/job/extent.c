@@ -78,14 +78,15 @@ static int read_part(struct merge_extent *extent, const char *path, uint32_t *pa
 static int read_extent(const struct gt_merge_source *source, struct merge_extent *ret_extent)
 {
 	struct gt_reading reading;
-	uint32_t part = 0;
+	uint32_t part = source->part;
 	int rc = 1;
 
 	*ret_extent =
 		(struct merge_extent){source->is_pftrace ? 0 : source->base, INT64_MAX, INT64_MIN};
 	if (source->is_pftrace) {
-		while (rc > 0)
+		do
 			rc = read_part(ret_extent, source->path, &part);
+		while (rc > 0 && !source->is_part);
 		return rc == -ENOMEM ? rc : 0;
 	}
 	rc = gt_reader_read(source->path, see_record, ret_extent, &reading);

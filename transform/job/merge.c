@@ -57,10 +57,17 @@ static void add_ledger(struct gt_merging *m, const struct gt_header *header)
 			sum[i] = gt_ledger_join(i, sum[i], (uint64_t)count);
 }
 
+int gt_merge_open(const struct gt_merging *m, struct gt_as_json *trace)
+{
+	return gt_as_json_open(
+		trace, m->source->path,
+		(struct gt_as_json_wish){.part = m->source->part, .full_stacks = m->full_stacks});
+}
+
 static int copy_events(struct gt_merging *m, struct gt_reading *ret_reading)
 {
 	struct gt_as_json trace;
-	int rc = gt_as_json_open(&trace, m->source->path);
+	int rc = gt_merge_open(m, &trace);
 
 	if (rc < 0)
 		*ret_reading = trace.outcome;
@@ -174,12 +181,14 @@ static int put_all(struct gt_merging *m)
 int gt_merge(char *const *paths, size_t count, const struct gt_merge_request *request, FILE *out,
 	     struct gt_merge_result *ret_result)
 {
-	struct gt_merging m = {
-		.out = out, .result = ret_result, .window.is_set = request->has_time};
+	struct gt_merging m = {.out = out,
+			       .result = ret_result,
+			       .window.is_set = request->has_time,
+			       .full_stacks = request->full_stacks};
 	int rc;
 
 	*ret_result = (struct gt_merge_result){0};
-	rc = gt_merge_sources_read(paths, count, &m.sources, ret_result);
+	rc = gt_merge_sources_read(paths, count, true, &m.sources, ret_result);
 	if (!rc) {
 		find_base(&m);
 		rc = gt_merge_sources_clocks(&m.sources, request->force, &m.clocks, ret_result);

@@ -19,6 +19,7 @@ struct gt_merge_request {
 	bool force; /* also where clocks of two hosts are related by nothing but what they show */
 	bool has_time;
 	int64_t from, to; /* ns behind the first slice of the job */
+	bool full_stacks; /* JSON of a .pftrace: frames on every slice */
 };
 
 /* What a merge came to. */

@@ -7,6 +7,7 @@
 
 #include "core/schema/ledger.h"
 #include "readers/chrome/reader.h"
+#include "transform/as_json.h"
 #include "transform/job/rows.h"
 #include "transform/job/sources.h"
 #include "transform/job/window.h"
@@ -43,6 +44,7 @@ struct gt_merging {
 	struct gt_ledger ledger;
 	bool has_ledger;
 	struct gt_ledger left_out; /* by the window: what was written less, and why */
+	bool full_stacks;          /* see struct gt_merge_request */
 
 	/* the trace in hand */
 	const struct gt_merge_source *source;
@@ -79,6 +81,9 @@ int64_t gt_merge_pid(struct gt_merging *m, int64_t pid);
 
 /* The sum of two ids; beyond what a number holds it wraps around. */
 int64_t gt_merge_id_sum(int64_t a, int64_t b);
+
+/* merge.c: opens the trace in hand as JSON. As gt_as_json_open. */
+int gt_merge_open(const struct gt_merging *m, struct gt_as_json *trace);
 
 /* merge.c: the trace in hand from now on, on its clock. */
 void gt_merge_take_in_hand(struct gt_merging *m, const struct gt_merge_source *source);

@@ -15,7 +15,6 @@
 #include "transform/job/sources.h"
 #include "transform/job/window.h"
 
-#define MAX_PARTS  256                /* processes of a file that was merged before */
 #define SMALL_PIDS ((int64_t)1 << 22) /* is added to pids that rows of GPUs may have */
 
 /* A process of the merged file. */
@@ -123,16 +122,6 @@ static int add_process(struct pftrace_merging *m, const struct pftrace_process *
 	return gt_vec_push(&m->processes, own) ? 0 : -ENOMEM;
 }
 
-static int refuse_many(struct pftrace_merging *m, const struct gt_merge_source *source,
-		       uint32_t parts)
-{
-	snprintf(m->result->error, sizeof(m->result->error),
-		 "%.500s: holds %u processes, and it would be read for each of them: merge the "
-		 "traces that it was made of",
-		 source->path, parts);
-	return -E2BIG;
-}
-
 /* Of several files of a process the last one knows the most. */
 static int look_at(struct pftrace_merging *m, size_t first, size_t end)
 {
@@ -145,12 +134,16 @@ static int look_at(struct pftrace_merging *m, size_t first, size_t end)
 		const struct gt_merge_source *source = &m->sources.of[end - 1];
 
 		rc = read_metadata(m, source, &events);
+		if (rc == -ENODATA && process.part) { /* cut: missed with the one before */
+			gt_events_fini(&events);
+			return 0;
+		}
 		if (!rc)
 			rc = add_process(m, &process, &events.metadata);
 		parts = events.told_parts ? events.told_parts : events.parts;
 		gt_events_fini(&events);
-		if (!rc && parts > MAX_PARTS)
-			rc = refuse_many(m, source, parts);
+		if (!rc && parts > GT_MERGE_PARTS)
+			rc = gt_merge_sources_refuse(source->path, parts, m->result);
 	}
 	return rc;
 }
@@ -400,7 +393,7 @@ int gt_merge_pftrace(char *const *paths, size_t count, const struct gt_merge_req
 	int rc;
 
 	*ret_result = (struct gt_merge_result){0};
-	rc = gt_merge_sources_read(paths, count, &m.sources, ret_result);
+	rc = gt_merge_sources_read(paths, count, false, &m.sources, ret_result);
 	if (!rc)
 		rc = gt_merge_sources_clocks(&m.sources, request->force, &m.clocks, ret_result);
 	if (!rc && request->has_time)

@@ -51,7 +51,52 @@ static void take(struct gt_merge_source *source, const char *path, const struct 
 	gt_clock_source_header(header, &source->clock);
 }
 
-static int read_source(struct gt_merge_source *source, const char *path,
+static int add(struct gt_merge_sources *sources, const char *path, const struct gt_reading *reading)
+{
+	struct gt_merge_source *more =
+		realloc(sources->of, (sources->count + 1) * sizeof(*sources->of));
+
+	if (!more)
+		return -ENOMEM;
+	sources->of = more;
+	take(&more[sources->count++], path, reading);
+	return 0;
+}
+
+int gt_merge_sources_refuse(const char *path, uint32_t parts, struct gt_merge_result *result)
+{
+	snprintf(result->error, sizeof(result->error),
+		 "%.500s: holds %u processes, and it would be read for each of them: merge the "
+		 "traces that it was made of",
+		 path, parts);
+	return -E2BIG;
+}
+
+/* The processes behind the first; those that a cut took away are missed when the last one is
+ * copied. */
+static int add_parts(struct gt_merge_sources *sources, const char *path, uint32_t parts,
+		     struct gt_merge_result *result)
+{
+	int rc = 0;
+
+	if (parts > GT_MERGE_PARTS)
+		return gt_merge_sources_refuse(path, parts, result);
+	for (uint32_t part = 1; !rc && part < parts; part++) {
+		struct gt_reading reading;
+
+		rc = gt_file_header_part(path, part, &reading);
+		if (!rc)
+			rc = add(sources, path, &reading);
+		if (!rc) {
+			sources->of[sources->count - 1].part = part;
+			sources->of[sources->count - 1].is_part = true;
+		}
+		gt_reading_fini(&reading);
+	}
+	return rc == -ENOMEM ? rc : 0;
+}
+
+static int read_source(struct gt_merge_sources *sources, const char *path, bool takes_apart,
 		       struct gt_merge_result *result)
 {
 	struct gt_reading reading;
@@ -59,20 +104,29 @@ static int read_source(struct gt_merge_source *source, const char *path,
 
 	if (rc >= 0) {
 		gt_job_origins_see(&result->origins, &reading.header, path);
-		take(source, path, &reading);
-	} else if (!result->left_out++) {
-		strcpy(result->left_out_why, reading.error);
+		rc = add(sources, path, &reading);
+	} else if (rc != -ENOMEM) {
+		if (!result->left_out++)
+			strcpy(result->left_out_why, reading.error);
+		rc = 0;
+	}
+	if (!rc && takes_apart && reading.is_pftrace && reading.parts > 1) {
+		sources->of[sources->count - 1].is_part = true;
+		rc = add_parts(sources, path, reading.parts, result);
 	}
 	gt_reading_fini(&reading);
-	return rc < 0 ? rc : 0;
+	return rc;
 }
 
 static int by_rank(const void *a, const void *b)
 {
 	const struct gt_merge_source *x = a, *y = b;
 
-	return x->rank != y->rank ? (x->rank < y->rank ? -1 : 1)
-				  : gt_segment_compare(x->path, y->path);
+	if (x->rank != y->rank)
+		return x->rank < y->rank ? -1 : 1;
+	if (x->path != y->path)
+		return gt_segment_compare(x->path, y->path);
+	return x->part < y->part ? -1 : x->part > y->part;
 }
 
 /* The numbers of the processes. */
@@ -82,30 +136,28 @@ static void count_processes(struct gt_merge_sources *sources)
 
 	for (size_t i = 1; i < sources->count; i++)
 		of[i].process =
-			of[i - 1].process + !gt_segments_are_of_one(of[i - 1].path, of[i].path);
+			of[i - 1].process + (of[i].is_part || of[i - 1].is_part ||
+					     !gt_segments_are_of_one(of[i - 1].path, of[i].path));
 	sources->processes = sources->count ? of[sources->count - 1].process + 1 : 0;
 }
 
-int gt_merge_sources_read(char *const *paths, size_t count, struct gt_merge_sources *ret_sources,
-			  struct gt_merge_result *result)
+int gt_merge_sources_read(char *const *paths, size_t count, bool takes_apart,
+			  struct gt_merge_sources *ret_sources, struct gt_merge_result *result)
 {
 	struct gt_merge_sources *sources = ret_sources;
+	int rc = 0;
 
-	*sources = (struct gt_merge_sources){.of = calloc(count + 1, sizeof(*sources->of))};
-	if (!sources->of)
-		return -ENOMEM;
-	for (size_t i = 0; i < count; i++) {
-		int rc = read_source(&sources->of[sources->count], paths[i], result);
-
-		if (rc == -ENOMEM)
-			return rc;
-		sources->count += !rc;
-	}
+	*sources = (struct gt_merge_sources){0};
+	for (size_t i = 0; !rc && i < count; i++)
+		rc = read_source(sources, paths[i], takes_apart, result);
+	if (rc)
+		return rc;
 	if (count && !sources->count) {
 		strcpy(result->error, result->left_out_why);
 		return -EBADMSG;
 	}
-	qsort(sources->of, sources->count, sizeof(*sources->of), by_rank);
+	if (sources->count)
+		qsort(sources->of, sources->count, sizeof(*sources->of), by_rank);
 	count_processes(sources);
 	return 0;
 }
@@ -131,34 +183,91 @@ void gt_merge_sources_fini(struct gt_merge_sources *sources)
 	*sources = (struct gt_merge_sources){0};
 }
 
+/* A file that holds several processes has them on one clock already. */
+struct clock_groups {
+	size_t count;
+	size_t *of;                      /* by process */
+	size_t *firsts;                  /* in paths, of each; and the end */
+	char **paths;                    /* of the files */
+	struct gt_clock_source *sources; /* of each */
+};
+
+/* The group of a process before @process whose file it is in; the number of groups: of none. */
+static size_t group_of(const struct clock_groups *groups, const struct gt_merge_source *source)
+{
+	size_t at = groups->count;
+
+	while (source->is_part && at > 0)
+		if (groups->paths[groups->firsts[--at]] == source->path)
+			return at;
+	return groups->count;
+}
+
+static int begin_groups(const struct gt_merge_sources *sources, struct clock_groups *ret_groups)
+{
+	struct clock_groups groups = {
+		.of = calloc(sources->processes + 1, sizeof(*groups.of)),
+		.firsts = calloc(sources->count + 1, sizeof(*groups.firsts)),
+		.paths = calloc(sources->count + 1, sizeof(*groups.paths)),
+		.sources = calloc(sources->count + 1, sizeof(*groups.sources)),
+	};
+	size_t paths = 0;
+
+	*ret_groups = groups;
+	if (!groups.of || !groups.firsts || !groups.paths || !groups.sources)
+		return -ENOMEM;
+	for (size_t i = 0, end; i < sources->count; i = end) {
+		const struct gt_merge_source *source = &sources->of[i];
+		size_t group = group_of(&groups, source);
+
+		end = gt_merge_process_end(sources, i);
+		groups.of[source->process] = group;
+		if (group < groups.count)
+			continue;
+		groups.firsts[groups.count] = paths;
+		groups.sources[groups.count++] = source->clock;
+		for (size_t file = i; file < end; file++)
+			groups.paths[paths++] = (char *)sources->of[file].path;
+	}
+	groups.firsts[groups.count] = paths;
+	*ret_groups = groups;
+	return 0;
+}
+
+/* Each process has the clock of its group. */
+static int spread(const struct clock_groups *groups, size_t processes, struct gt_clocks *clocks)
+{
+	struct gt_clock_map *of = calloc(processes + 1, sizeof(*of));
+
+	if (!of)
+		return -ENOMEM;
+	for (size_t i = 0; i < processes; i++)
+		of[i] = clocks->of[groups->of[i]];
+	free(clocks->of);
+	clocks->of = of;
+	clocks->count = processes;
+	return 0;
+}
+
 int gt_merge_sources_clocks(struct gt_merge_sources *sources, bool force,
 			    struct gt_clocks *ret_clocks, struct gt_merge_result *result)
 {
-	size_t count = sources->count, processes = 0;
-	size_t *firsts = calloc(count + 1, sizeof(*firsts));
-	struct gt_clock_source *clocks = calloc(count + 1, sizeof(*clocks));
-	char **paths = calloc(count + 1, sizeof(*paths));
-	int rc = firsts && clocks && paths ? 0 : -ENOMEM;
+	struct clock_groups groups;
+	int rc = begin_groups(sources, &groups);
 
 	*ret_clocks = (struct gt_clocks){0};
-	for (size_t i = 0; !rc && i < count; i++) {
-		paths[i] = (char *)sources->of[i].path;
-		if (sources->of[i].process != processes - 1) {
-			clocks[processes] = sources->of[i].clock;
-			firsts[processes++] = i;
-		}
-	}
-	if (!rc) {
-		firsts[processes] = count;
-		rc = gt_merge_clocks_find(paths, firsts, clocks, processes, ret_clocks,
-					  &result->clocks);
-	}
+	if (!rc)
+		rc = gt_merge_clocks_find(groups.paths, groups.firsts, groups.sources, groups.count,
+					  ret_clocks, &result->clocks);
 	if (!rc && result->clocks.unbounded && !force) {
 		rc = -EDOM;
 		gt_merge_clocks_refuse(&result->clocks, result->error, sizeof(result->error));
 	}
-	free(firsts);
-	free(clocks);
-	free(paths);
+	if (!rc)
+		rc = spread(&groups, sources->processes, ret_clocks);
+	free(groups.of);
+	free(groups.firsts);
+	free(groups.paths);
+	free(groups.sources);
 	return rc;
 }

@@ -20,6 +20,8 @@ struct gt_merge_source {
 	 * any of its slices, first_slice > last_slice: it has none */
 	int64_t from, to, first_slice, last_slice;
 	size_t process; /* counted from 0, in the order of the set */
+	uint32_t part;  /* of its file, which may hold several processes */
+	bool is_part;   /* only that of the file, which others have, too */
 	bool has_base, is_pftrace;
 	bool is_cut;                        /* of a .pftrace: the header tells */
 	char *devices, *metadata, *segment; /* JSON; NULL: it has none */
@@ -28,16 +30,22 @@ struct gt_merge_source {
 	struct gt_clock_source clock;
 };
 
+#define GT_MERGE_PARTS 256 /* processes of a file that was merged before: it is read for each */
+
 /* All of a job by rank, the files of a process together. */
 struct gt_merge_sources {
 	struct gt_merge_source *of;
 	size_t count, processes;
 };
 
-/* Reads the headers of all that are traces; others are counted in @result. 0; -EBADMSG: all are
- * others; -ENOMEM. Free with gt_merge_sources_fini in any case. */
-int gt_merge_sources_read(char *const *paths, size_t count, struct gt_merge_sources *ret_sources,
-			  struct gt_merge_result *result);
+/* Reads the headers of all that are traces; others are counted in @result. @takes_apart: each
+ * process of a .pftrace that holds several is a trace. 0; -EBADMSG: all are others; -E2BIG: one
+ * holds too many processes; -ENOMEM. Free with gt_merge_sources_fini in any case. */
+int gt_merge_sources_read(char *const *paths, size_t count, bool takes_apart,
+			  struct gt_merge_sources *ret_sources, struct gt_merge_result *result);
+
+/* Says in @result that a file holds more processes than it is read for. -E2BIG. */
+int gt_merge_sources_refuse(const char *path, uint32_t parts, struct gt_merge_result *result);
 void gt_merge_sources_fini(struct gt_merge_sources *sources);
 
 /* Files of a process are neighbours: the index behind those of the one that begins at @first. Pure.

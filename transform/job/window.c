@@ -146,7 +146,7 @@ int gt_merge_window_begin(struct gt_merging *m, size_t first, size_t end)
 		struct gt_as_json trace;
 
 		gt_merge_take_in_hand(m, &m->sources.of[i]);
-		rc = gt_as_json_open(&trace, m->source->path);
+		rc = gt_merge_open(m, &trace);
 		if (rc >= 0)
 			rc = gt_as_json_read(&trace, look, m, &reading);
 		gt_as_json_close(&trace);
