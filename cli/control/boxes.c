@@ -93,10 +93,13 @@ static uint32_t pid_in(const char *name)
 	return (uint32_t)strtoul(name + strlen(GT_SPOOL_PREFIX), NULL, 10);
 }
 
-/* Its process was killed before the file was whole. */
+/* Its process was killed before the file was whole: the magic is written last. */
 static bool is_unfinished(const struct gt_box *box, const char *name)
 {
-	return !*box->head.magic && !gt_process_is_alive((int64_t)pid_in(name));
+	static const char none[sizeof(GT_MAILBOX_MAGIC)];
+
+	return !memcmp(box->head.magic, none, sizeof(none)) &&
+	       !gt_process_is_alive((int64_t)pid_in(name));
 }
 
 /* Reads what is there into @box. False: there is nothing to be listed. */

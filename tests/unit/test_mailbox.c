@@ -231,7 +231,7 @@ Test(mailbox, another_version_is_refused)
 Test(mailbox, what_is_none_is_not_used, .init = empty_folder)
 {
 	static const char *const makes[] = {
-		"head -c 67072 /dev/urandom >%s/gputrace-7.1.control",
+		"(head -c 1 /dev/zero; head -c 67071 /dev/urandom) >%s/gputrace-7.1.control",
 		"mkfifo %s/gputrace-7.1.control",
 		"mkdir %s/gputrace-7.1.control",
 		"ln -s /etc/passwd %s/gputrace-7.1.control",
