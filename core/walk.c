@@ -205,3 +205,16 @@ const char *gt_walk_split(const char *path, char *ret_folder, size_t size)
 	ret_folder[slash ? length : 1] = 0;
 	return name;
 }
+
+bool gt_walk_remove_empty(const char *path, char *ret_above, size_t size)
+{
+	const char *name = gt_walk_split(path, ret_above, size);
+	struct gt_descriptor above;
+	bool is_removed;
+
+	if (!name || gt_walk_open(&above, ret_above, O_PATH, 0))
+		return false;
+	is_removed = !unlinkat(above.fd, name, AT_REMOVEDIR);
+	gt_descriptor_close(&above);
+	return is_removed;
+}

@@ -18,4 +18,8 @@ int gt_walk_open(struct gt_descriptor *ret_folder, const char *path, int flags, 
  * name behind the last slash, or @size is too small. Pure. */
 const char *gt_walk_split(const char *path, char *ret_folder, size_t size);
 
+/* Removes the folder at @path if it is empty; the path of the one above it into @ret_above. Not in
+ * the traced process. */
+bool gt_walk_remove_empty(const char *path, char *ret_above, size_t size);
+
 #endif

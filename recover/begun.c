@@ -120,7 +120,9 @@ struct begun_place {
 	char path[NAME_MAX + 40];    /* of the trace, below its folder's descriptor */
 	char owner[32], name[NAME_MAX + 1], aside[NAME_MAX + 1];
 	struct gt_descriptor folder, own; /* own: that of this process in it */
-	bool is_claimed; /* the trace will be the one of its rank in the folder itself */
+	int claim; /* of gt_owner_claim: 1: the trace will be the one of its rank in the folder */
+	bool is_aside_made;
+	size_t there; /* length of the part of the folder's path that was there */
 };
 
 /* As a process names them: in the folder, or in one named like the file up to its first dot. */
@@ -128,7 +130,8 @@ static int name_place(const char *name, struct begun_place *ret_place)
 {
 	struct gt_file_name parts;
 
-	*ret_place = (struct begun_place){.folder = GT_DESCRIPTOR_NONE, .own = GT_DESCRIPTOR_NONE};
+	*ret_place = (struct begun_place){
+		.folder = GT_DESCRIPTOR_NONE, .own = GT_DESCRIPTOR_NONE, .there = PATH_MAX};
 	if (strlen(name) > NAME_MAX)
 		return -ENAMETOOLONG;
 	gt_file_name_parse(name, &parts);
@@ -139,12 +142,30 @@ static int name_place(const char *name, struct begun_place *ret_place)
 	return 0;
 }
 
+static size_t length_there(const char *path)
+{
+	char part[PATH_MAX];
+	size_t length = strlen(path);
+	struct stat st;
+
+	snprintf(part, sizeof(part), "%s", path);
+	while (length && lstat(part, &st)) {
+		while (length && part[--length] != '/')
+			continue;
+		part[length] = 0;
+	}
+	return length;
+}
+
 /* Made if the process had not come to that; it is still below the folder that the user named. */
 static int open_folder(const struct begun *b, const struct gt_left_spool *spool,
 		       struct begun_place *place)
 {
 	char path[40];
-	int rc = gt_walk_open(&place->folder, spool->folder, O_RDONLY, FOLDER_MODE);
+	int rc;
+
+	place->there = length_there(spool->folder);
+	rc = gt_walk_open(&place->folder, spool->folder, O_RDONLY, FOLDER_MODE);
 
 	if (rc)
 		return rc;
@@ -177,15 +198,16 @@ static int choose_folder(struct begun_place *place)
 		gt_descriptor_close(&place->own);
 		return 0;
 	}
-	place->is_claimed = !has_trace(&place->own, place->name) &&
-			    gt_owner_claim(place->folder.fd, place->owner);
-	if (place->is_claimed) {
+	if (!has_trace(&place->own, place->name))
+		place->claim = gt_owner_claim(place->folder.fd, place->owner);
+	if (place->claim) {
 		gt_descriptor_close(&place->own);
 		return 0;
 	}
 	if (place->own.fd >= 0)
 		return 0;
-	if (mkdirat(place->folder.fd, place->aside, FOLDER_MODE) && errno != EEXIST)
+	place->is_aside_made = !mkdirat(place->folder.fd, place->aside, FOLDER_MODE);
+	if (!place->is_aside_made && errno != EEXIST)
 		return -errno;
 	return open_own(place);
 }
@@ -198,6 +220,20 @@ static void set_path(const struct gt_left_spool *spool, struct begun_place *plac
 		 is_aside ? place->own.fd : place->folder.fd, place->name);
 	snprintf(place->shown, sizeof(place->shown), "%s/%s%s%s", spool->folder,
 		 is_aside ? place->aside : "", is_aside ? "/" : "", place->name);
+}
+
+/* There is no trace: nothing that was made for it stays. */
+static void undo(const struct gt_left_spool *spool, const struct begun_place *place)
+{
+	char path[PATH_MAX], above[PATH_MAX];
+
+	if (place->claim > 0)
+		gt_owner_release(place->folder.fd, place->owner);
+	if (place->is_aside_made)
+		unlinkat(place->folder.fd, place->aside, AT_REMOVEDIR);
+	snprintf(path, sizeof(path), "%s", spool->folder);
+	while (strlen(path) > place->there && gt_walk_remove_empty(path, above, sizeof(above)))
+		snprintf(path, sizeof(path), "%s", above);
 }
 
 /* Into the folder of its process. */
@@ -216,8 +252,10 @@ static int put_trace(const struct begun *b, const struct gt_left_spool *spool,
 	 * process itself left of its first file has nothing that the spool lacks. */
 	if (!rc && !gt_join_is_closed(place->path))
 		rc = gt_move_file(recovered, place->path);
-	if (!rc && place->is_claimed)
+	if (!rc && place->claim)
 		gt_owner_set_trace(place->folder.fd, place->owner, place->name);
+	if (rc)
+		undo(spool, place);
 	gt_descriptor_close(&place->folder);
 	gt_descriptor_close(&place->own);
 	return rc;

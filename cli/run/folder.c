@@ -223,20 +223,6 @@ int gt_folder_try(const char *path)
 	return error;
 }
 
-/* Removes the folder at @path if it is empty; the path of the one above it into @ret_above. */
-static bool remove_empty(const char *path, char *ret_above)
-{
-	const char *name = gt_walk_split(path, ret_above, PATH_MAX);
-	struct gt_descriptor above;
-	bool is_removed;
-
-	if (!name || gt_walk_open(&above, ret_above, O_PATH, 0))
-		return false;
-	is_removed = !unlinkat(above.fd, name, AT_REMOVEDIR);
-	gt_descriptor_close(&above);
-	return is_removed;
-}
-
 static bool is_parent_of_runs(const char *path)
 {
 	const char *slash = strrchr(path, '/');
@@ -252,6 +238,6 @@ void gt_folder_remove_empty(const struct gt_folder *folder)
 		return;
 	snprintf(path, sizeof(path), "%s", folder->path);
 	while ((strlen(path) > folder->above || is_parent_of_runs(path)) &&
-	       remove_empty(path, above))
+	       gt_walk_remove_empty(path, above, sizeof(above)))
 		snprintf(path, sizeof(path), "%s", above);
 }

@@ -302,6 +302,25 @@ class Spool(unittest.TestCase):
                 self.assertEqual(os.stat(self.folder).st_mode & 0o777, 0o775 & ~mask)
                 shutil.rmtree(above + "/not")
 
+    @unittest.skipUnless(has_namespaces(), "no mount namespaces")
+    def test_no_folder_is_made_in_vain(self):
+        """No room for the trace: neither the folders that repair made for it, nor a claim, stay."""
+        above = self.folder
+        self.folder += "/not/there"
+        self.kill_before_a_file()
+        shutil.rmtree(above + "/not", ignore_errors=True)
+        for folders in (".", "not"):
+            with self.subTest(already=folders):
+                script = (f"mount -t tmpfs -o size=4k x {above} && cd {above} && mkdir -p {folders} && "
+                          '"$@"; echo "ended with $?"; find . -mindepth 1')
+                status, output = harness.tool("repair", self.folder, TMPDIR="/dev/shm", before=(
+                    "unshare", "--mount", "--map-root-user", "sh", "-c", script, "-"))
+                left = output.split("ended with ")[1].split("gputrace:")[0].split()
+                self.assertEqual(left, ["1"] + ["./not"] * (folders == "not"), output)
+                self.assertIn("not recovered: No space left", output)
+        self.assertEqual(harness.tool("repair", self.folder)[0], 0)
+        self.assertEqual(len(harness.traces(self.folder)), 1)
+
     def test_killed_before_the_first_line(self):
         """The file exists and is empty: only the spool identifies its process."""
         shim = os.path.join(harness.PROGRAMS, "libkillwrite.so")
