@@ -82,7 +82,12 @@ static bool is_alive(const struct process *process, const struct reason *why)
 {
 	char state = *field(process->status, "State");
 
-	if (state == 'Z' || state == 'X')
+	if (state == 'Z' && number(process->status, "Threads") > 1)
+		snprintf(why->text, why->size,
+			 "process %d: its first thread has ended, and others go on: no library can "
+			 "be loaded into it",
+			 (int)process->pid);
+	else if (state == 'Z' || state == 'X')
 		snprintf(why->text, why->size, "process %d has ended", (int)process->pid);
 	else if (state == 'T')
 		snprintf(why->text, why->size,

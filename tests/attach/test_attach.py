@@ -46,6 +46,19 @@ print(longest, flush=True)
 """
 PYTHON = [sys.executable, os.path.join(HERE, "busy.py"), "libcudart.so.13"]
 PTRACE_SEIZE, PTRACE_DETACH = 0x4206, 17
+LAST_THREAD = r"""
+#include <pthread.h>
+#include <unistd.h>
+static void *run(void *end) { return read(0, end, 1) ? NULL : end; }
+int main(void)
+{
+	static char end;
+	pthread_t thread;
+
+	pthread_create(&thread, NULL, run, &end);
+	pthread_exit(NULL);
+}
+"""
 EXECS = r"""
 #include <stdio.h>
 #include <stdlib.h>
@@ -418,6 +431,14 @@ class Attach(unittest.TestCase):
             file.write(text)
         done = subprocess.run(["cc", *options, "-o", path, source], capture_output=True, check=False)
         return path if done.returncode == 0 else None
+
+    def test_first_thread_has_ended(self):
+        """Such a process is no zombie."""
+        path = self.build("-pthread", text=LAST_THREAD)
+        program = self.sleeper([path])
+        self.refused("its first thread has ended, and others go on: no library can be loaded into it", program.pid)
+        program.stdin.close()
+        self.assertEqual(program.wait(timeout=60), 0)
 
     def test_static(self):
         path = self.build("-static")
