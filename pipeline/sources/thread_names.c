@@ -53,15 +53,21 @@ static const struct gt_string *name_on_row(struct gt_thread_names *names, uint32
 	return gt_intern_get(names->strings, text, n);
 }
 
-void gt_thread_names_see(struct gt_thread_names *names, uint32_t tid, uint64_t time)
+static void write_name(struct gt_thread_names *names, uint32_t tid, uint64_t time)
 {
 	struct gt_event event = {.kind = GT_EVENT_THREAD, .tid = tid};
+
+	event.start = event.end = gt_clock_from_monotonic(names->clock, time);
+	event.thread.name = name_on_row(names, tid);
+	gt_outlet_event(names->outlet, &event);
+}
+
+void gt_thread_names_see(struct gt_thread_names *names, uint32_t tid, uint64_t time)
+{
 	uint32_t *written = &names->written[tid % GT_THREAD_NAMES];
 
 	if (*written == tid)
 		return;
 	*written = tid;
-	event.start = event.end = gt_clock_from_monotonic(names->clock, time);
-	event.thread.name = name_on_row(names, tid);
-	gt_outlet_event(names->outlet, &event);
+	write_name(names, tid, time);
 }

@@ -5,6 +5,8 @@
  */
 #include "collectors/cupti/records/occupancy.h"
 
+#include <string.h>
+
 #include <criterion/criterion.h>
 
 static const struct gt_device_event h200 = {
@@ -29,7 +31,7 @@ static struct gt_kernel_event kernel(uint32_t blocks, uint32_t threads, uint32_t
 				    .registers = registers,
 				    .dynamic_shared = shared};
 
-	gt_occupancy_fill(&h200, &k);
+	gt_occupancy_fill(&h200, &k, NULL);
 	return k;
 }
 
@@ -63,7 +65,7 @@ Test(occupancy, is_what_kineto_writes)
 		device.sm_count = kineto[i].sms;
 		device.shared_per_block_optin = kineto[i].shared_optin;
 		device.shared_per_sm = kineto[i].shared_per_sm;
-		gt_occupancy_fill(&device, &k);
+		gt_occupancy_fill(&device, &k, NULL);
 		cr_assert_eq(k.est_occupancy_percent, kineto[i].percent, "row %zu", i);
 	}
 }
@@ -75,7 +77,7 @@ Test(occupancy, the_example_of_the_format_page)
 				    .registers = 122,
 				    .dynamic_shared = 49152};
 
-	gt_occupancy_fill(&h200, &k);
+	gt_occupancy_fill(&h200, &k, NULL);
 	cr_assert(k.has_occupancy);
 	cr_assert_eq(k.blocks_per_sm_micro, 3878788);
 	cr_assert_eq(k.warps_per_sm_micro, 31030303);
@@ -110,7 +112,7 @@ Test(occupancy, nothing_without_a_device)
 {
 	struct gt_kernel_event k = {.grid = {1, 1, 1}, .block = {32, 1, 1}};
 
-	gt_occupancy_fill(&(struct gt_device_event){0}, &k);
+	gt_occupancy_fill(&(struct gt_device_event){0}, &k, NULL);
 	cr_assert_not(k.has_occupancy);
 }
 
@@ -137,7 +139,33 @@ Test(occupancy, metadata_of_no_device)
 	for (size_t i = 0; i < sizeof(devices) / sizeof(devices[0]); i++) {
 		struct gt_kernel_event k = launch;
 
-		gt_occupancy_fill(devices[i], &k);
+		gt_occupancy_fill(devices[i], &k, NULL);
 		cr_assert_not(k.has_occupancy, "%zu", i);
+	}
+}
+
+/* Of launches of which many fall into the same slot. */
+Test(occupancy, answers_that_are_kept)
+{
+	struct gt_device_event other = h200;
+	const struct gt_device_event *devices[] = {&h200, &other};
+	static struct gt_occupancy_answers answers;
+	uint32_t seed = 7;
+
+	other.id = 1;
+	other.max_threads_per_sm = 1536;
+	for (int i = 0; i < 20000; i++) {
+		struct gt_kernel_event k = {.grid = {1 + (seed >> 28) * 3000000, 1, 1}}, again;
+
+		seed = seed * 1664525u + 1013904223u;
+		k.block[0] = 32 << (seed >> 8) % 7;
+		k.block[1] = k.block[2] = 1;
+		k.registers = 16 << (seed >> 12) % 4;
+		k.static_shared = (seed >> 16) % 3 * 1024;
+		k.dynamic_shared = (seed >> 20) % 4 * 49152;
+		again = k;
+		gt_occupancy_fill(devices[i % 2], &k, NULL);
+		gt_occupancy_fill(devices[i % 2], &again, &answers);
+		cr_assert_eq(memcmp(&k, &again, sizeof(k)), 0, "%d", i);
 	}
 }

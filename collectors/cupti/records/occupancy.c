@@ -5,6 +5,7 @@
 #include "collectors/cupti/records/occupancy.h"
 
 #include <limits.h>
+#include <stddef.h>
 #include <string.h>
 
 #pragma GCC diagnostic push
@@ -70,8 +71,8 @@ static uint16_t limit_of(int blocks)
 }
 
 /* Blocks that an SM can hold at once, or -1; also sets the limits of @kernel. */
-static int active_blocks(const struct gt_device_event *device, struct gt_kernel_event *kernel,
-			 uint64_t threads)
+static int calculate(const struct gt_device_event *device, struct gt_kernel_event *kernel,
+		     uint64_t threads)
 {
 	cudaOccDeviceProp prop = properties_of(device);
 	cudaOccDeviceState state;
@@ -99,38 +100,99 @@ static int active_blocks(const struct gt_device_event *device, struct gt_kernel_
 	return result.activeBlocksPerMultiprocessor;
 }
 
+static struct gt_occupancy_answer question_of(const struct gt_device_event *device,
+					      const struct gt_kernel_event *kernel,
+					      uint64_t threads)
+{
+	return (struct gt_occupancy_answer){.device = device->id,
+					    .threads = threads,
+					    .registers = kernel->registers,
+					    .static_shared = kernel->static_shared,
+					    .dynamic_shared = kernel->dynamic_shared};
+}
+
+static struct gt_occupancy_answer *slot_of(struct gt_occupancy_answers *answers,
+					   const struct gt_occupancy_answer *question)
+{
+	uint32_t hash = (uint32_t)question->threads + question->registers * 31 +
+			question->static_shared * 7 + question->dynamic_shared + question->device;
+
+	return &answers->slots[hash * 0x9e3779b9u >> 26];
+}
+
+_Static_assert(GT_OCCUPANCY_ANSWERS == 1u << (32 - 26), "a slot for each hash");
+
+/* Asks the calculator, if the slot has no answer for such a block. */
+static void answer(struct gt_occupancy_answer *slot, const struct gt_occupancy_answer *question,
+		   const struct gt_device_event *device, struct gt_kernel_event *kernel)
+{
+	if (slot->active > 0 &&
+	    !memcmp(slot, question, offsetof(struct gt_occupancy_answer, active)))
+		return;
+	*slot = *question;
+	slot->active = calculate(device, kernel, question->threads);
+	slot->resident = kernel->resident_blocks;
+	memcpy(slot->limits, &kernel->limit_blocks, sizeof(slot->limits));
+}
+
+_Static_assert(offsetof(struct gt_kernel_event, limit_shared) -
+			       offsetof(struct gt_kernel_event, limit_blocks) ==
+		       3 * sizeof(uint16_t),
+	       "the limits");
+
 /* Millionths of @a * @b / @parts, rounded; of records that hold anything the most there is. */
 static uint64_t micro_of(uint64_t a, uint64_t b, uint64_t parts)
 {
-	unsigned __int128 micro = ((unsigned __int128)a * b * MICRO + parts / 2) / parts;
+	unsigned __int128 micro;
 
+	if ((a | b) >> 21 == 0) /* most times: no division of 128 bits */
+		return (a * b * MICRO + parts / 2) / parts;
+	micro = ((unsigned __int128)a * b * MICRO + parts / 2) / parts;
 	return micro < UINT64_MAX ? (uint64_t)micro : UINT64_MAX;
 }
 
-void gt_occupancy_fill(const struct gt_device_event *device, struct gt_kernel_event *kernel)
+/* Kineto: min(blocks per SM, active blocks) * threads / threads per SM, rounded. */
+static void rate(struct gt_occupancy_answer *slot, const struct gt_device_event *device,
+		 uint64_t blocks)
+{
+	uint64_t threads = slot->threads, active = (uint64_t)slot->active, resident;
+
+	slot->blocks = blocks;
+	slot->blocks_micro = micro_of(blocks, 1, device->sm_count);
+	slot->warps_micro =
+		micro_of(blocks, threads, (uint64_t)device->sm_count * device->warp_size);
+	if (slot->active < 0)
+		return;
+	resident = slot->blocks_micro < active * MICRO ? slot->blocks_micro : active * MICRO;
+	slot->est_percent =
+		(uint32_t)((resident * threads * 100 / device->max_threads_per_sm + MICRO / 2) /
+			   MICRO);
+	slot->percent = (uint32_t)((active * threads * 100 + device->max_threads_per_sm / 2) /
+				   device->max_threads_per_sm);
+}
+
+void gt_occupancy_fill(const struct gt_device_event *device, struct gt_kernel_event *kernel,
+		       struct gt_occupancy_answers *answers)
 {
 	uint64_t threads = (uint64_t)kernel->block[0] * kernel->block[1] * kernel->block[2];
 	uint64_t blocks = (uint64_t)kernel->grid[0] * kernel->grid[1] * kernel->grid[2];
-	uint64_t resident;
-	int active;
+	struct gt_occupancy_answer question, once = {0}, *slot = &once;
 
 	if (!device->sm_count || !device->warp_size || !device->max_threads_per_sm || !threads)
 		return;
-	kernel->blocks_per_sm_micro = micro_of(blocks, 1, device->sm_count);
-	kernel->warps_per_sm_micro =
-		micro_of(blocks, threads, (uint64_t)device->sm_count * device->warp_size);
-	active = active_blocks(device, kernel, threads);
-	if (active < 0)
+	question = question_of(device, kernel, threads);
+	if (answers)
+		slot = slot_of(answers, &question);
+	answer(slot, &question, device, kernel);
+	if (slot->blocks != blocks || !blocks)
+		rate(slot, device, blocks);
+	kernel->blocks_per_sm_micro = slot->blocks_micro;
+	kernel->warps_per_sm_micro = slot->warps_micro;
+	if (slot->active < 0)
 		return;
-	/* Kineto: min(blocks per SM, active blocks) * threads / threads per SM, rounded */
-	resident = kernel->blocks_per_sm_micro < (uint64_t)active * MICRO
-			   ? kernel->blocks_per_sm_micro
-			   : (uint64_t)active * MICRO;
-	kernel->est_occupancy_percent =
-		(uint32_t)((resident * threads * 100 / device->max_threads_per_sm + MICRO / 2) /
-			   MICRO);
-	kernel->theoretical_occupancy_percent =
-		(uint32_t)(((uint64_t)active * threads * 100 + device->max_threads_per_sm / 2) /
-			   device->max_threads_per_sm);
+	kernel->resident_blocks = slot->resident;
+	memcpy(&kernel->limit_blocks, slot->limits, sizeof(slot->limits));
+	kernel->est_occupancy_percent = slot->est_percent;
+	kernel->theoretical_occupancy_percent = slot->percent;
 	kernel->has_occupancy = true;
 }

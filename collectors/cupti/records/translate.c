@@ -116,7 +116,7 @@ static void fill_kernel(struct gt_translate *t, const CUpti_ActivityKernel8 *r,
 			r->launchType == CUPTI_ACTIVITY_LAUNCH_TYPE_COOPERATIVE_MULTI_DEVICE,
 	};
 	if (r->deviceId < GT_METADATA_DEVICES)
-		gt_occupancy_fill(&t->devices[r->deviceId], k);
+		gt_occupancy_fill(&t->devices[r->deviceId], k, &t->occupancy);
 }
 
 /* Common to all GPU work: counted, timed, or reported without a time. */
@@ -415,6 +415,7 @@ static void store_device(struct gt_translate *t, const CUpti_ActivityDevice4 *r)
 	note_name(t, r->name, event.device.name, NULL);
 	if (r->id < GT_METADATA_DEVICES) {
 		t->devices[r->id] = event.device;
+		t->occupancy = (struct gt_occupancy_answers){0};
 		t->visible[r->id] = r->isCudaVisible;
 	}
 	t->emit(t->context, &event);

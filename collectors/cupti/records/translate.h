@@ -10,6 +10,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "collectors/cupti/records/occupancy.h"
 #include "collectors/symbols/demangle.h"
 #include "core/guest/clock.h"
 #include "core/intern.h"
@@ -87,6 +88,7 @@ struct gt_translate {
 	uint64_t clock_untimed; /* records without times for that */
 	uint64_t then;          /* if it is not known: of records without times */
 	struct gt_device_event devices[GT_METADATA_DEVICES]; /* seen so far, by id */
+	struct gt_occupancy_answers occupancy;               /* of these */
 	bool visible[GT_METADATA_DEVICES];                   /* CUDA sees the device */
 	uint32_t context_device[GT_TRANSLATE_CONTEXTS];
 	struct gt_translate_wait newest[GT_TRANSLATE_WAITS]; /* of each CUDA event */
