@@ -146,6 +146,20 @@ static const struct gt_string *raw(struct gt_events_json *json, const char *key)
 
 /* ---- GPU work ---- */
 
+/* More than the name of the kernel does. */
+static bool tells_collective(const struct gt_events_json *json)
+{
+	static const char *const facts[] = {"Group size", "Process Group Name", "In msg nelems",
+					    "sent bytes", "received bytes"};
+
+	if (!has(json, "Collective name") && !has(json, "fused operations"))
+		return false;
+	for (size_t i = 0; i < sizeof(facts) / sizeof(facts[0]); i++)
+		if (has(json, facts[i]))
+			return true;
+	return false;
+}
+
 static void make_kernel(struct gt_events_json *json, const struct gt_trace_event *r,
 			struct gt_event *event)
 {
@@ -183,9 +197,7 @@ static void make_kernel(struct gt_events_json *json, const struct gt_trace_event
 		kernel->dynamic_shared =
 			sum > kernel->static_shared ? sum - kernel->static_shared : 0;
 	}
-	if (has(json, "library call") ||
-	    (has(json, "Group size") &&
-	     (has(json, "Collective name") || has(json, "fused operations"))))
+	if (has(json, "library call") || tells_collective(json))
 		kernel->library = gt_library_args(&r->args, NULL);
 	triple(json, "grid", kernel->grid);
 	triple(json, "block", kernel->block);

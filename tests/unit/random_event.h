@@ -103,6 +103,22 @@ static struct gt_library_call any_library(bool of_kernel)
 	return call;
 }
 
+/* What a range of NCCL itself tells, of its kernel with the type that the name says. */
+static struct gt_library_call any_untyped(bool of_kernel)
+{
+	return (struct gt_library_call){
+		.untyped = true,
+		.function = (uint8_t)(any(2) ? GT_NCCL_ALL_GATHER : GT_NCCL_RECV),
+		.operations = 1,
+		.communicator = any(2) ? 0xfedcba9876543210u : 0,
+		.ranks = any(3),
+		.rank = any(3),
+		.in = 1 + any(100000),
+		.out = any(2) << any(50),
+		.dtype = (uint8_t)(of_kernel ? any(12) : 0),
+		.peer = any(3)};
+}
+
 static void fill_kernel(struct trace *t, struct gt_event *e)
 {
 	e->kernel = (struct gt_kernel_event){.name = any_name(t),
@@ -129,7 +145,7 @@ static void fill_kernel(struct trace *t, struct gt_event *e)
 					     .limit_registers = (uint16_t)any(33),
 					     .created = any(3) ? NULL : stacks[2]};
 	if (any(4) == 0)
-		e->kernel.library = any_library(true);
+		e->kernel.library = any(3) ? any_library(true) : any_untyped(true);
 	if (any(2))
 		e->kernel.mangled = mangled_of(t, e->kernel.name);
 	if (any(2))
@@ -204,8 +220,14 @@ static void fill_range(struct trace *t, struct gt_event *e)
 		e->range.library = any_library(false);
 		e->range.name = trace_string(t, gt_library_name(&e->range.library));
 	}
+	if (e->kind == GT_EVENT_RANGE && !e->range.on_gpu && !e->range.is_operator &&
+	    !e->range.is_library && any(4) == 0) {
+		e->range.domain = trace_string(t, "NCCL");
+		e->range.library = any_untyped(false);
+		e->range.name = trace_string(t, gt_library_name(&e->range.library));
+	}
 	e->range.is_os = e->kind == GT_EVENT_RANGE && !e->range.on_gpu && !e->range.is_operator &&
-			 !e->range.is_library && any(3) == 0;
+			 !e->range.is_library && !e->range.library.function && any(3) == 0;
 	if (e->range.is_os) {
 		e->range.os = (struct gt_os_facts){.result = (int64_t)any(1000) - 1,
 						   .has_bytes = any(2),
