@@ -5,12 +5,15 @@
 #include "analysis/usage/flops.h"
 
 #include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "analysis/key_group.h"
 #include "analysis/usage/usage.h"
 #include "analysis/usage/work.h"
+#include "core/schema/ledger.h"
 
 static const struct gt_column columns[] = {
 	{"flops", "FLOPs", NULL, GT_COLUMN_COUNT},
@@ -196,6 +199,39 @@ uint64_t gt_usage_flops_too_large(const struct gt_job *job)
 			count += model->op_work.at[i].overflow;
 	}
 	return count;
+}
+
+bool gt_usage_flops_unknown(const struct gt_job *job, char *line, size_t size)
+{
+	static const struct {
+		enum gt_ledger_key key;
+		const char *why;
+	} rows[] = {
+		{GT_LEDGER_LIBRARY_UNKNOWN, "with an unknown descriptor"},
+		{GT_LEDGER_LIBRARY_FREED, "with a freed descriptor"},
+		{GT_LEDGER_LIBRARY_RANGE, "with sizes out of range"},
+		{GT_LEDGER_LIBRARY_VERSION, "of an unknown version"},
+	};
+	int64_t counts[sizeof(rows) / sizeof(rows[0])] = {0}, all = 0;
+	size_t n;
+
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		for (size_t f = 0; f < job->count; f++) {
+			int64_t count = 0;
+
+			gt_header_int(&job->models[f].reading.header, "ledger",
+				      gt_ledger_rows[rows[i].key].json, &count);
+			counts[i] += count;
+		}
+		all += counts[i];
+	}
+	n = (size_t)snprintf(line, size, "%" PRId64 ":", all);
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
+		if (counts[i] && n < size)
+			n += (size_t)snprintf(line + n, size - n, "%s %" PRId64 " %s",
+					      line[n - 1] == ':' ? "" : ",", counts[i],
+					      rows[i].why);
+	return all > 0;
 }
 
 int gt_flops_build(const struct gt_job *job, const struct gt_filter *filter, enum gt_key key,

@@ -28,4 +28,8 @@ int gt_usage_flops(const struct gt_job *job, const struct gt_filter *filter, enu
 /* How many kernels and operators have more FLOPs than fit into 63 bits: they are in no sum. */
 uint64_t gt_usage_flops_too_large(const struct gt_job *job);
 
+/* Of how many calls of libraries the sizes are not known, and why: "3: 2 with an unknown
+ * descriptor, 1 with a freed descriptor". False: of none. */
+bool gt_usage_flops_unknown(const struct gt_job *job, char *line, size_t size);
+
 #endif

@@ -372,8 +372,13 @@ static void hint_flops(const struct gt_job *job, const struct output *out)
 {
 	const struct gt_table *flops = table_called(out, "gpu_flops_sum");
 	uint64_t count = flops ? gt_usage_flops_too_large(job) : 0;
-	char line[128];
+	char line[192], unknown[128];
 
+	if (flops && gt_usage_flops_unknown(job, unknown, sizeof(unknown))) {
+		snprintf(line, sizeof(line), "calls of libraries whose sizes are not known: %s",
+			 unknown);
+		gt_cmdline_complain(line);
+	}
 	if (flops && !flops->rows)
 		gt_cmdline_complain("it is not known what these kernels compute: gputrace run "
 				    "--libraries=cublas or --pytorch-shapes records it "

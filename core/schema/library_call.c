@@ -84,6 +84,7 @@ static const char *const names[GT_LIBRARY_ARG_COUNT_] = {
 	[GT_LIBRARY_EPILOGUE] = "epilogue",
 	[GT_LIBRARY_FLOPS] = "FLOPs",
 	[GT_LIBRARY_OPERANDS] = "operand bytes",
+	[GT_LIBRARY_UNKNOWN] = "sizes unknown",
 	[GT_LIBRARY_NUMBER] = "call number",
 	[GT_LIBRARY_SENT] = "sent bytes",
 	[GT_LIBRARY_RECEIVED] = "received bytes",
@@ -149,7 +150,7 @@ void gt_library_set_name(struct gt_library_call *call, const char *name, size_t 
 	if (!math)
 		return;
 	become_math(call);
-	call->math.function = (uint16_t)math;
+	call->math.function = math & GT_MATH_FUNCTIONS;
 }
 
 bool gt_library_launches(const struct gt_library_call *call)

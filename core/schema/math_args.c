@@ -146,6 +146,7 @@ size_t gt_math_values(const struct gt_math_call *call, bool of_kernel,
 	else
 		put_number(&put, GT_LIBRARY_FLOPS, call->flops);
 	put_number(&put, GT_LIBRARY_OPERANDS, call->bytes);
+	put_text(&put, GT_LIBRARY_UNKNOWN, gt_math_unknown(call->unknown));
 	put_number(&put, GT_LIBRARY_NUMBER, call->number);
 	return put.count;
 }
@@ -215,6 +216,8 @@ static void set_word(struct gt_math_call *call, enum gt_library_arg arg, const c
 		call->c = gt_math_find_type(text, length);
 	else if (arg == GT_LIBRARY_COMPUTE)
 		call->compute = gt_math_find_compute(text, length);
+	else if (arg == GT_LIBRARY_UNKNOWN)
+		call->unknown = gt_math_find_unknown(text, length) & 15;
 	else if (arg == GT_LIBRARY_EPILOGUE && !call->has_algorithm)
 		call->epilogue = gt_math_find_epilogue(text, length);
 }
@@ -243,7 +246,7 @@ void gt_math_set_text(struct gt_math_call *call, enum gt_library_arg arg, const 
 	else if (length && is_digit(*text))
 		gt_math_set_number(call, arg, digits(text, length));
 	else if (arg == GT_LIBRARY_CALL)
-		call->function = (uint16_t)gt_math_find_function(text, length);
+		call->function = gt_math_find_function(text, length) & GT_MATH_FUNCTIONS;
 	else if (arg == GT_LIBRARY_FLOPS)
 		call->overflow = is(OVERFLOW, text, length);
 	else if (arg == GT_LIBRARY_ALGORITHM)

@@ -147,6 +147,8 @@ static const struct {
 	{"CUBLASLT_EPILOGUE_BGRADB", 512},
 };
 
+_Static_assert(GT_MATH_FUNCTION_COUNT_ <= 1 << 12, "in gt_math_call.function");
+
 static bool is(const char *known, const char *text, size_t length)
 {
 	return known && strlen(known) == length && !memcmp(known, text, length);
@@ -211,6 +213,36 @@ uint8_t gt_math_find_compute(const char *name, size_t length)
 		if (is(computes[i], name, length))
 			return (uint8_t)(i + FIRST_COMPUTE);
 	return gt_math_find_type(name, length);
+}
+
+static const char *const unknowns[GT_MATH_UNKNOWN_COUNT_] = {
+	[GT_MATH_UNKNOWN_DESCRIPTOR] = "unknown descriptor",
+	[GT_MATH_FREED_DESCRIPTOR] = "freed descriptor",
+	[GT_MATH_OUT_OF_RANGE] = "out of range",
+	[GT_MATH_UNKNOWN_VERSION] = "unknown version",
+};
+
+const char *gt_math_unknown(unsigned int unknown)
+{
+	return unknown < COUNT(unknowns) ? unknowns[unknown] : NULL;
+}
+
+enum gt_math_unknown gt_math_find_unknown(const char *text, size_t length)
+{
+	for (unsigned int i = 1; i < COUNT(unknowns); i++)
+		if (is(unknowns[i], text, length))
+			return (enum gt_math_unknown)i;
+	return GT_MATH_SIZES_KNOWN;
+}
+
+bool gt_math_is_out_of_range(const struct gt_math_call *call)
+{
+	const int64_t sizes[] = {call->m, call->n, call->k, call->batch};
+
+	for (unsigned int i = 0; i < COUNT(sizes); i++)
+		if (call->sizes >> i & 1 && sizes[i] < 0)
+			return true;
+	return false;
 }
 
 const char *gt_math_epilogue(uint32_t epilogue)
@@ -289,6 +321,8 @@ struct amount {
 
 static struct amount times(struct amount a, uint64_t factor)
 {
+	if (!factor)
+		return (struct amount){0, false};
 	a.overflow |= __builtin_mul_overflow(a.value, factor, &a.value);
 	return a;
 }

@@ -29,11 +29,23 @@ enum gt_math_function {
 	GT_MATH_FUNCTION_COUNT_
 };
 
+#define GT_MATH_FUNCTIONS 4095 /* the largest number that there is room for */
+
 /* Which of the sizes the function takes. Of a transform m, n and k are its dimensions. */
 enum { GT_MATH_M = 1, GT_MATH_N = 2, GT_MATH_K = 4, GT_MATH_BATCH = 8 };
 
 /* gt_math_call.once: the matrix is the same one for the whole batch. */
 enum { GT_MATH_SAME_A = 1, GT_MATH_SAME_B = 2 };
+
+/* Why a call has no sizes, or wrong ones: fault of the program, but for the last. */
+enum gt_math_unknown {
+	GT_MATH_SIZES_KNOWN, /* or the function tells none */
+	GT_MATH_UNKNOWN_DESCRIPTOR,
+	GT_MATH_FREED_DESCRIPTOR,
+	GT_MATH_OUT_OF_RANGE, /* below 0, or not those of one operation */
+	GT_MATH_UNKNOWN_VERSION,
+	GT_MATH_UNKNOWN_COUNT_
+};
 
 /* Zeroed: no such call. Its bytes may come from anywhere: any value means something. */
 struct gt_math_call {
@@ -52,11 +64,12 @@ struct gt_math_call {
 		uint32_t operations; /* else, of cuDNN: see gt_math_operations() */
 		uint32_t epilogue;   /* else: cublasLtEpilogue_t; 0: not known, or has none */
 	};
-	uint16_t function; /* enum gt_math_function */
-	uint8_t a, b, c;   /* cudaDataType + 1 of the operands; 0: there is none */
-	uint8_t compute;   /* cublasComputeType_t, or cudaDataType + 1; 0: not known */
-	uint8_t sizes : 4; /* GT_MATH_M, ... */
-	uint8_t once : 2;  /* GT_MATH_SAME_A, ... In no trace */
+	uint16_t function : 12; /* enum gt_math_function */
+	uint16_t unknown : 4;   /* enum gt_math_unknown */
+	uint8_t a, b, c;        /* cudaDataType + 1 of the operands; 0: there is none */
+	uint8_t compute;        /* cublasComputeType_t, or cudaDataType + 1; 0: not known */
+	uint8_t sizes : 4;      /* GT_MATH_M, ... */
+	uint8_t once : 2;       /* GT_MATH_SAME_A, ... In no trace */
 	uint8_t has_algorithm : 1;
 	uint8_t overflow : 1;           /* the FLOPs are more than fit into 63 bits */
 	uint8_t transa : 3, transb : 3; /* cublasOperation_t + 1; 0: none, 7: not known */
@@ -117,6 +130,13 @@ unsigned int gt_math_type_bits(uint8_t type);
 /* "CUBLAS_COMPUTE_32F_FAST_TF32", or what gt_math_type() says; NULL: not known. And back. */
 const char *gt_math_compute(uint8_t compute);
 uint8_t gt_math_find_compute(const char *name, size_t length);
+
+/* "freed descriptor"; NULL: the sizes are known. And back. */
+const char *gt_math_unknown(unsigned int unknown);
+enum gt_math_unknown gt_math_find_unknown(const char *text, size_t length);
+
+/* A size is below 0. */
+bool gt_math_is_out_of_range(const struct gt_math_call *call);
 
 /* "CUBLASLT_EPILOGUE_BIAS"; NULL: none, the default or not known. And back, 0: none. */
 const char *gt_math_epilogue(uint32_t epilogue);

@@ -278,6 +278,21 @@ static void push(struct gt_ranges *ranges, const struct gt_nvtx_record *record)
 	begin(ranges, record);
 }
 
+static void count_math(struct gt_ledger *ledger, const struct gt_math_call *call)
+{
+	static const enum gt_ledger_key keys[GT_MATH_UNKNOWN_COUNT_] = {
+		[GT_MATH_UNKNOWN_DESCRIPTOR] = GT_LEDGER_LIBRARY_UNKNOWN,
+		[GT_MATH_FREED_DESCRIPTOR] = GT_LEDGER_LIBRARY_FREED,
+		[GT_MATH_OUT_OF_RANGE] = GT_LEDGER_LIBRARY_RANGE,
+		[GT_MATH_UNKNOWN_VERSION] = GT_LEDGER_LIBRARY_VERSION,
+	};
+
+	if (call->unknown && call->unknown < GT_MATH_UNKNOWN_COUNT_)
+		gt_ledger_add(ledger, keys[call->unknown], 1);
+	if (call->overflow)
+		gt_ledger_add(ledger, GT_LEDGER_LIBRARY_OVERFLOW, 1);
+}
+
 /* What was refused has computed nothing. */
 static void end_library(struct gt_ranges *ranges, struct gt_library_call *call, uint64_t value)
 {
@@ -290,6 +305,8 @@ static void end_library(struct gt_ranges *ranges, struct gt_library_call *call, 
 	}
 	if (call->is_math && result)
 		call->math.flops = call->math.bytes = call->math.overflow = 0;
+	if (call->is_math)
+		count_math(ranges->ledger, &call->math);
 }
 
 static void end_range(struct gt_ranges *ranges, struct gt_range *range,

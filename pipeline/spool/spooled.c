@@ -179,8 +179,10 @@ void gt_spooled_add_read(struct gt_ledger *to, const struct gt_ledger *from)
 
 /* What was left out of the records of rings. */
 static const enum gt_ledger_key of_rings[] = {
-	GT_LEDGER_CALLS_OUTSIDE,  GT_LEDGER_CALLS_FILTERED_LATER, GT_LEDGER_CALLS_GOVERNED_LATER,
-	GT_LEDGER_RANGES_OUTSIDE, GT_LEDGER_RANGES_FILTERED,      GT_LEDGER_SAMPLES_OUTSIDE,
+	GT_LEDGER_CALLS_OUTSIDE,   GT_LEDGER_CALLS_FILTERED_LATER, GT_LEDGER_CALLS_GOVERNED_LATER,
+	GT_LEDGER_RANGES_OUTSIDE,  GT_LEDGER_RANGES_FILTERED,      GT_LEDGER_SAMPLES_OUTSIDE,
+	GT_LEDGER_LIBRARY_UNKNOWN, GT_LEDGER_LIBRARY_FREED,        GT_LEDGER_LIBRARY_RANGE,
+	GT_LEDGER_LIBRARY_VERSION, GT_LEDGER_LIBRARY_OVERFLOW,
 };
 
 void gt_spooled_add_rings(struct gt_ledger *to, const struct gt_ledger *from)

@@ -63,7 +63,8 @@
 		if (!real)                                                                         \
 			return CUBLAS_NOT_SUPPORTED;                                               \
 		if (math_is_told() && !cublas_is_known(false))                                     \
-			call = (struct gt_math_call){.function = GT_MATH_##symbol};                \
+			call = (struct gt_math_call){.function = GT_MATH_##symbol,                 \
+						     .unknown = GT_MATH_UNKNOWN_VERSION};          \
 		else if (math_is_told())                                                           \
 			call.compute = cublas_compute_of(handle, call.a, call.compute);            \
 		math_begin(&entry, &call);                                                         \

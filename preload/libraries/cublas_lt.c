@@ -7,6 +7,7 @@
 #include "core/schema/math_call.h"
 #include "preload/libraries/cublas_args.h"
 #include "preload/libraries/cublas_real.h"
+#include "preload/libraries/freed.h"
 #include "preload/libraries/math.h"
 
 #define EXPORTED __attribute__((visibility("default")))
@@ -39,12 +40,21 @@ static int ask(lt_getter get, const void *descriptor, int attribute, int absent)
 	return get(descriptor, attribute, &value, sizeof(value), &written) ? absent : value;
 }
 
-static int64_t ask_size(lt_getter get, const void *layout, int attribute)
+/* False, and 0, of a descriptor that is none. */
+static bool ask_size(lt_getter get, const void *layout, int attribute, int64_t *ret_value)
 {
-	int64_t value = 0;
 	size_t written;
 
-	return get(layout, attribute, &value, sizeof(value), &written) ? 0 : value;
+	*ret_value = 0;
+	return !get(layout, attribute, ret_value, sizeof(*ret_value), &written);
+}
+
+static uint8_t same_for_all(lt_getter get, const void *layout, uint8_t which)
+{
+	int64_t stride;
+
+	ask_size(get, layout, BATCH_STRIDE, &stride);
+	return stride ? 0 : which;
 }
 
 static void read_product(lt_getter get, const void *product, struct gt_math_call *call)
@@ -67,8 +77,9 @@ static void read_batch(lt_getter get, const struct lt_descriptors *of, int mode,
 	call->batch = batch;
 	if (mode != STRIDED)
 		return;
-	call->once = (ask_size(get, of->a, BATCH_STRIDE) ? 0 : GT_MATH_SAME_A) |
-		     (ask_size(get, of->b, BATCH_STRIDE) ? 0 : GT_MATH_SAME_B);
+	call->once = (same_for_all(get, of->a, GT_MATH_SAME_A) |
+		      same_for_all(get, of->b, GT_MATH_SAME_B)) &
+		     3;
 }
 
 static void read_layouts(lt_getter get, const struct lt_descriptors *of, struct gt_math_call *call)
@@ -77,14 +88,32 @@ static void read_layouts(lt_getter get, const struct lt_descriptors *of, struct 
 
 	if (mode != STRIDED && mode != POINTER_ARRAY)
 		return;
+	if (!ask_size(get, of->d, ROWS, &call->m) || !ask_size(get, of->d, COLS, &call->n) ||
+	    !ask_size(get, of->a, call->transa == PLAIN ? COLS : ROWS, &call->k)) {
+		call->unknown = GT_MATH_UNKNOWN_DESCRIPTOR;
+		return;
+	}
 	call->sizes = GT_MATH_M | GT_MATH_N | GT_MATH_K;
-	call->m = ask_size(get, of->d, ROWS);
-	call->n = ask_size(get, of->d, COLS);
-	call->k = ask_size(get, of->a, call->transa == PLAIN ? COLS : ROWS);
 	call->a = plus_1(ask(get, of->a, TYPE, LARGEST));
 	call->b = plus_1(ask(get, of->b, TYPE, LARGEST));
 	call->c = plus_1(ask(get, of->d, TYPE, LARGEST));
 	read_batch(get, of, mode, call);
+}
+
+static bool is_unusable(const void *descriptor)
+{
+	return !descriptor || freed_has((uintptr_t)descriptor);
+}
+
+/* What has been destroyed is not asked. */
+static bool can_be_asked(const struct lt_descriptors *of, struct gt_math_call *call)
+{
+	const void *const all[] = {of->product, of->a, of->b, of->d};
+
+	for (size_t i = 0; i < sizeof(all) / sizeof(all[0]); i++)
+		if (is_unusable(all[i]))
+			freed_blame((uintptr_t)all[i], call);
+	return !call->unknown;
 }
 
 /* Without a handle the library looks at nothing: neither do we. */
@@ -93,7 +122,9 @@ static void describe(const void *handle, const struct lt_descriptors *of, struct
 	lt_getter product = (lt_getter)cublas_getter(CUBLAS_LT_PRODUCT);
 	lt_getter layout = (lt_getter)cublas_getter(CUBLAS_LT_LAYOUT);
 
-	if (!handle || !of->product || !of->a || !of->b || !of->d || !product || !layout)
+	if (!handle)
+		freed_blame(0, call);
+	if (!handle || !can_be_asked(of, call) || !product || !layout)
 		return;
 	read_product(product, of->product, call);
 	read_layouts(layout, of, call);
@@ -118,7 +149,9 @@ int cublasLtMatmul(void *handle, const void *product, const void *alpha, const v
 
 	if (!real)
 		return CUBLAS_NOT_SUPPORTED;
-	if (math_is_told() && cublas_is_known(true))
+	if (math_is_told() && !cublas_is_known(true))
+		call.unknown = GT_MATH_UNKNOWN_VERSION;
+	else if (math_is_told())
 		describe(handle, &descriptors, &call);
 	math_begin(&entry, &call);
 	result = real(handle, product, alpha, a, a_layout, b, b_layout, beta, c, c_layout, d,
@@ -126,3 +159,42 @@ int cublasLtMatmul(void *handle, const void *product, const void *alpha, const v
 	math_end(&entry, result);
 	return result;
 }
+
+/* ---- which descriptors are gone ---- */
+
+/* Defines a function that goes on to cuBLASLt: @before and @after, which has the result. */
+#define PASS(symbol, id, parameters, arguments, before, after)                                     \
+	EXPORTED int symbol parameters;                                                            \
+	int symbol parameters                                                                      \
+	{                                                                                          \
+		int(*real) parameters = (int(*) parameters)cublas_getter(CUBLAS_LT_##id);          \
+		int result;                                                                        \
+                                                                                                   \
+		if (!real) {                                                                       \
+			math_missing(#symbol, "libcublasLt");                                      \
+			return CUBLAS_NOT_SUPPORTED;                                               \
+		}                                                                                  \
+		before;                                                                            \
+		result = real arguments;                                                           \
+		after;                                                                             \
+		return result;                                                                     \
+	}
+
+#define NOTHING   (void)0
+#define GONE(of)  freed_note((uintptr_t)(of))
+#define THERE(of) freed_forget((uintptr_t)(of))
+#define MADE(of)  THERE((of) && !result ? *(of) : NULL)
+
+PASS(cublasLtMatmulDescCreate, PRODUCT_CREATE, (void **made, int compute, int scale),
+     (made, compute, scale), NOTHING, MADE(made))
+PASS(cublasLtMatmulDescInit_internal, PRODUCT_INIT,
+     (void *product, size_t size, int compute, int scale), (product, size, compute, scale),
+     THERE(product), NOTHING)
+PASS(cublasLtMatmulDescDestroy, PRODUCT_DESTROY, (void *product), (product), GONE(product), NOTHING)
+PASS(cublasLtMatrixLayoutCreate, LAYOUT_CREATE,
+     (void **made, int type, uint64_t rows, uint64_t cols, int64_t leading),
+     (made, type, rows, cols, leading), NOTHING, MADE(made))
+PASS(cublasLtMatrixLayoutInit_internal, LAYOUT_INIT,
+     (void *layout, size_t size, int type, uint64_t rows, uint64_t cols, int64_t leading),
+     (layout, size, type, rows, cols, leading), THERE(layout), NOTHING)
+PASS(cublasLtMatrixLayoutDestroy, LAYOUT_DESTROY, (void *layout), (layout), GONE(layout), NOTHING)

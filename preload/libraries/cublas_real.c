@@ -43,6 +43,12 @@ static const char *const getters[CUBLAS_GETTER_COUNT_] = {
 	[CUBLAS_MODE_OF_HANDLE] = "cublasGetMathMode",
 	[CUBLAS_LT_PRODUCT] = "cublasLtMatmulDescGetAttribute",
 	[CUBLAS_LT_LAYOUT] = "cublasLtMatrixLayoutGetAttribute",
+	[CUBLAS_LT_PRODUCT_CREATE] = "cublasLtMatmulDescCreate",
+	[CUBLAS_LT_PRODUCT_INIT] = "cublasLtMatmulDescInit_internal",
+	[CUBLAS_LT_PRODUCT_DESTROY] = "cublasLtMatmulDescDestroy",
+	[CUBLAS_LT_LAYOUT_CREATE] = "cublasLtMatrixLayoutCreate",
+	[CUBLAS_LT_LAYOUT_INIT] = "cublasLtMatrixLayoutInit_internal",
+	[CUBLAS_LT_LAYOUT_DESTROY] = "cublasLtMatrixLayoutDestroy",
 };
 static void *_Atomic found_getters[CUBLAS_GETTER_COUNT_];
 

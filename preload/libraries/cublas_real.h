@@ -25,11 +25,18 @@ void *cublas_real(enum gt_math_function function);
  */
 bool cublas_is_known(bool is_lt);
 
-/* Functions of cuBLAS and cuBLASLt that only read what a handle or a descriptor holds. */
+/* Functions of cuBLAS and cuBLASLt that only read what a handle or a descriptor holds, and those
+ * that make and destroy descriptors. */
 enum cublas_getter {
 	CUBLAS_MODE_OF_HANDLE,
 	CUBLAS_LT_PRODUCT, /* of a cublasLtMatmulDesc_t */
 	CUBLAS_LT_LAYOUT,  /* of a cublasLtMatrixLayout_t */
+	CUBLAS_LT_PRODUCT_CREATE,
+	CUBLAS_LT_PRODUCT_INIT,
+	CUBLAS_LT_PRODUCT_DESTROY,
+	CUBLAS_LT_LAYOUT_CREATE,
+	CUBLAS_LT_LAYOUT_INIT,
+	CUBLAS_LT_LAYOUT_DESTROY,
 	CUBLAS_GETTER_COUNT_
 };
 

@@ -11,10 +11,21 @@
 
 /* What a row says of the descriptors among its parameters. */
 #define NOTHING            (void)0
-#define TENSOR(descriptor) cudnn_use_tensor(descriptor, &call)
-#define PLAN(plan, pack)   cudnn_use_plan(plan, pack, &call)
+#define IF_USABLE(use)     (is_usable(handle, &call) ? use : NOTHING)
+#define TENSOR(descriptor) IF_USABLE(cudnn_use_tensor(descriptor, &call))
+#define PLAN(plan, pack)   IF_USABLE(cudnn_use_plan(plan, pack, &call))
 #define CONVOLUTION(input, filter, convolution, algorithm)                                         \
-	cudnn_use_convolution(input, filter, convolution, algorithm, &call)
+	IF_USABLE(cudnn_use_convolution(input, filter, convolution, algorithm, &call))
+
+/* Without a handle cuDNN looks at nothing: neither do we. */
+static bool is_usable(const void *handle, struct gt_math_call *call)
+{
+	if (!cudnn_is_known())
+		call->unknown = GT_MATH_UNKNOWN_VERSION;
+	else if (!handle)
+		call->unknown = GT_MATH_UNKNOWN_DESCRIPTOR;
+	return !call->unknown;
+}
 
 #define GT_CUDNN(symbol, describe, parameters, arguments)                                          \
 	EXPORTED int symbol parameters;                                                            \
@@ -28,7 +39,7 @@
                                                                                                    \
 		if (!real)                                                                         \
 			return cudnn_not_supported();                                              \
-		if (handle && math_is_told() && cudnn_is_known())                                  \
+		if (math_is_told())                                                                \
 			describe;                                                                  \
 		call.function = GT_MATH_##symbol;                                                  \
 		math_begin_counted(&entry, &call);                                                 \

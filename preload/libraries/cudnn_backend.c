@@ -10,6 +10,7 @@
 #include <stddef.h>
 
 #include "preload/libraries/cudnn_graph.h"
+#include "preload/libraries/freed.h"
 #include "preload/libraries/handles.h"
 #include "preload/libraries/math.h"
 
@@ -252,6 +253,8 @@ static void set_graph(struct backend *b, const struct attribute *a)
 			cudnn_work_add(&work, &other->operation);
 		else
 			work.incomplete = true;
+		if (!other)
+			freed_blame((uintptr_t)descriptor_of(a, i), &work.call);
 	}
 	b->work = cudnn_work_call(&work);
 }
@@ -299,8 +302,10 @@ void cudnn_use_plan(const void *plan, const void *pack, struct gt_math_call *cal
 {
 	const struct backend *b = find(plan), *with = find(pack);
 
-	if (!b || b->type != OF_PLAN)
+	if (!b || b->type != OF_PLAN) {
+		freed_blame((uintptr_t)plan, call);
 		return;
+	}
 	if (with && with->type == OF_PACK && with->has_shapes)
 		call->operations = b->work.operations;
 	else
@@ -333,7 +338,10 @@ int cudnnBackendCreateDescriptor(int type, void **descriptor)
 	REAL(cudnnBackendCreateDescriptor);
 	int result = go_on ? go_on(type, descriptor) : cudnn_not_supported();
 
-	if (!result && descriptor && *descriptor && cudnn_is_known())
+	if (result || !descriptor || !*descriptor)
+		return result;
+	freed_forget((uintptr_t)*descriptor);
+	if (cudnn_is_known())
 		add(*descriptor, (unsigned int)type);
 	return result;
 }
@@ -344,6 +352,8 @@ int cudnnBackendDestroyDescriptor(void *descriptor)
 {
 	REAL(cudnnBackendDestroyDescriptor);
 
+	if (descriptor && find(descriptor))
+		freed_note((uintptr_t)descriptor);
 	if (descriptor)
 		handles_remove(&handles, (uintptr_t)descriptor);
 	return go_on ? go_on(descriptor) : cudnn_not_supported();

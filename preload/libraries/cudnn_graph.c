@@ -201,6 +201,27 @@ static void name(struct cudnn_work *work, uint32_t kind)
 	work->operations++;
 }
 
+static bool is_possible(const struct cudnn_tensor *tensor)
+{
+	for (unsigned int i = 0; i < tensor->rank && i < CUDNN_RANK; i++)
+		if (tensor->dims[i] < 0)
+			return false;
+	return true;
+}
+
+static bool count(const struct cudnn_operation *o, struct large *ret_flops)
+{
+	return is_possible(&o->x) && is_possible(&o->w) && is_possible(&o->y) &&
+	       products[o->kind].count(o, ret_flops);
+}
+
+static enum gt_math_unknown why_not(const struct cudnn_operation *o)
+{
+	if (!o->x.rank || !o->w.rank || !o->y.rank)
+		return GT_MATH_UNKNOWN_DESCRIPTOR;
+	return o->varies ? GT_MATH_SIZES_KNOWN : GT_MATH_OUT_OF_RANGE;
+}
+
 void cudnn_work_add(struct cudnn_work *work, const struct cudnn_operation *o)
 {
 	uint32_t kind = o->kind < GT_MATH_OPERATION_COUNT_ ? o->kind : GT_MATH_OTHER;
@@ -210,8 +231,9 @@ void cudnn_work_add(struct cudnn_work *work, const struct cudnn_operation *o)
 	if (!products[kind].count)
 		return;
 	work->products++;
-	if (o->varies || !products[kind].count(o, &flops)) {
+	if (o->varies || !count(o, &flops)) {
 		work->incomplete = true;
+		work->call.unknown = (work->call.unknown ? work->call.unknown : why_not(o)) & 15;
 		return;
 	}
 	if (work->products == 1) {

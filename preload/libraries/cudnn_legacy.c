@@ -10,8 +10,10 @@
 #include "preload/libraries/cublas_args.h"
 #include "preload/libraries/cudnn_backend.h"
 #include "preload/libraries/cudnn_graph.h"
+#include "preload/libraries/freed.h"
 #include "preload/libraries/math.h"
 
+#define EXPORTED __attribute__((visibility("default")))
 #define NONE     ((void *)1) /* was looked for and not found */
 #define FMA_MATH 3           /* CUDNN_FMA_MATH: no tensor cores */
 #define FLOAT    1
@@ -28,12 +30,33 @@ static const char *const sonames[] = {"libcudnn.so.9",           "libcudnn.so.8"
 				      "libcudnn_cnn_infer.so.8", NULL};
 const struct real_library cudnn_library = {"libcudnn", sonames};
 
-enum getter { VERSION, TENSOR, FILTER, CONVOLUTION, MATH, GETTER_COUNT };
+enum getter {
+	VERSION,
+	TENSOR,
+	FILTER,
+	CONVOLUTION,
+	MATH,
+	MAKE_TENSOR,
+	MAKE_FILTER,
+	MAKE_CONVOLUTION,
+	FREE_TENSOR,
+	FREE_FILTER,
+	FREE_CONVOLUTION,
+	GETTER_COUNT
+};
 
 static const char *const names[GETTER_COUNT] = {
-	[VERSION] = "cudnnGetVersion",           [TENSOR] = "cudnnGetTensorNdDescriptor",
-	[FILTER] = "cudnnGetFilterNdDescriptor", [CONVOLUTION] = "cudnnGetConvolutionNdDescriptor",
+	[VERSION] = "cudnnGetVersion",
+	[TENSOR] = "cudnnGetTensorNdDescriptor",
+	[FILTER] = "cudnnGetFilterNdDescriptor",
+	[CONVOLUTION] = "cudnnGetConvolutionNdDescriptor",
 	[MATH] = "cudnnGetConvolutionMathType",
+	[MAKE_TENSOR] = "cudnnCreateTensorDescriptor",
+	[MAKE_FILTER] = "cudnnCreateFilterDescriptor",
+	[MAKE_CONVOLUTION] = "cudnnCreateConvolutionDescriptor",
+	[FREE_TENSOR] = "cudnnDestroyTensorDescriptor",
+	[FREE_FILTER] = "cudnnDestroyFilterDescriptor",
+	[FREE_CONVOLUTION] = "cudnnDestroyConvolutionDescriptor",
 };
 static void *_Atomic found[GETTER_COUNT];
 
@@ -78,6 +101,12 @@ bool cudnn_is_known(void)
 	return is == 1;
 }
 
+/* What has been destroyed is not asked. */
+static bool can_be_asked(const void *descriptor)
+{
+	return descriptor && !freed_has((uintptr_t)descriptor);
+}
+
 static void take(struct cudnn_tensor *tensor, int type, int rank, const int *dims)
 {
 	if (rank < 1 || rank > CUDNN_RANK)
@@ -94,7 +123,8 @@ static void read_tensor(const void *descriptor, struct cudnn_tensor *ret_tensor)
 		(int (*)(const void *, int, int *, int *, int *, int *))getter(TENSOR);
 	int dims[CUDNN_RANK], strides[CUDNN_RANK], type, rank;
 
-	if (ask && descriptor && !ask(descriptor, CUDNN_RANK, &type, &rank, dims, strides))
+	if (ask && can_be_asked(descriptor) &&
+	    !ask(descriptor, CUDNN_RANK, &type, &rank, dims, strides))
 		take(ret_tensor, type, rank, dims);
 }
 
@@ -104,7 +134,8 @@ static void read_filter(const void *descriptor, struct cudnn_tensor *ret_tensor)
 		(int (*)(const void *, int, int *, int *, int *, int *))getter(FILTER);
 	int dims[CUDNN_RANK], type, order, rank;
 
-	if (ask && descriptor && !ask(descriptor, CUDNN_RANK, &type, &order, &rank, dims))
+	if (ask && can_be_asked(descriptor) &&
+	    !ask(descriptor, CUDNN_RANK, &type, &order, &rank, dims))
 		take(ret_tensor, type, rank, dims);
 }
 
@@ -114,7 +145,7 @@ static void read_window(const void *descriptor, struct cudnn_window *ret_window)
 		const void *, int, int *, int *, int *, int *, int *, int *))getter(CONVOLUTION);
 	int padding[CUDNN_PLACES], stride[CUDNN_PLACES], dilation[CUDNN_PLACES], places, mode, type;
 
-	if (!ask || !descriptor ||
+	if (!ask || !can_be_asked(descriptor) ||
 	    ask(descriptor, CUDNN_PLACES, &places, padding, stride, dilation, &mode, &type) ||
 	    places < 1 || places > CUDNN_PLACES)
 		return;
@@ -134,6 +165,8 @@ void cudnn_use_tensor(const void *descriptor, struct gt_math_call *call)
 	read_tensor(descriptor, &tensor);
 	if (tensor.rank)
 		cudnn_describe_shape(call, &tensor);
+	else
+		freed_blame((uintptr_t)descriptor, call);
 }
 
 /* The output that follows from the others: both gradients have it as an input. */
@@ -162,7 +195,15 @@ void cudnn_use_convolution(const void *x, const void *w, const void *convolution
 	read_tensor(x, &o.x);
 	read_filter(w, &o.w);
 	read_window(convolution, &o.window);
-	if (!o.x.rank || o.x.rank != o.w.rank || o.window.places + 2 != o.x.rank)
+	if (!o.x.rank)
+		freed_blame((uintptr_t)x, call);
+	if (!o.w.rank)
+		freed_blame((uintptr_t)w, call);
+	if (!o.window.places)
+		freed_blame((uintptr_t)convolution, call);
+	if (!call->unknown && (o.x.rank != o.w.rank || o.window.places + 2 != o.x.rank))
+		call->unknown = GT_MATH_OUT_OF_RANGE;
+	if (call->unknown)
 		return;
 	find_output(&o);
 	cudnn_work_add(&work, &o);
@@ -173,3 +214,32 @@ void cudnn_use_convolution(const void *x, const void *w, const void *convolution
 	call->has_algorithm = true;
 	call->algorithm = algorithm;
 }
+
+/* ---- which descriptors are gone ---- */
+
+#define PASS(symbol, which, parameters, arguments, before, after)                                  \
+	EXPORTED int symbol parameters;                                                            \
+	int symbol parameters                                                                      \
+	{                                                                                          \
+		int(*real) parameters = (int(*) parameters)getter(which);                          \
+		int result;                                                                        \
+                                                                                                   \
+		if (!real) {                                                                       \
+			math_missing(#symbol, cudnn_library.name);                                 \
+			return cudnn_not_supported();                                              \
+		}                                                                                  \
+		before;                                                                            \
+		result = real arguments;                                                           \
+		after;                                                                             \
+		return result;                                                                     \
+	}
+#define NOTHING (void)0
+#define DESCRIPTOR(kind, which)                                                                    \
+	PASS(cudnnCreate##kind##Descriptor, MAKE_##which, (void **made), (made), NOTHING,          \
+	     freed_forget(made && !result ? (uintptr_t)*made : 0))                                 \
+	PASS(cudnnDestroy##kind##Descriptor, FREE_##which, (void *gone), (gone),                   \
+	     freed_note((uintptr_t)gone), NOTHING)
+
+DESCRIPTOR(Tensor, TENSOR)
+DESCRIPTOR(Filter, FILTER)
+DESCRIPTOR(Convolution, CONVOLUTION)

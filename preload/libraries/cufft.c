@@ -38,7 +38,7 @@ enum { ANY = 0, C2C = 0x29, R2C = 0x2a, C2R = 0x2c, Z2Z = 0x69, D2Z = 0x6a, Z2D 
 			return NOT_SUPPORTED;                                                      \
 		before;                                                                            \
 		if (math_is_told() && !library_is_known(&version))                                 \
-			call = (struct gt_math_call){0};                                           \
+			fft_forget_sizes(&call);                                                   \
 		call.function = GT_MATH_##symbol;                                                  \
 		math_begin_counted(&entry, &call);                                                 \
 		result = real arguments;                                                           \
@@ -47,12 +47,13 @@ enum { ANY = 0, C2C = 0x29, R2C = 0x2a, C2R = 0x2c, Z2Z = 0x69, D2Z = 0x6a, Z2D 
 		return result;                                                                     \
 	}
 
-#define NOTHING                (void)0
-#define KEEP(of)               fft_plan_keep(of, &call, result)
-#define KEEP_NEW               fft_plan_keep(plan && !result ? *plan : 0, &call, !plan || result)
-#define SIZES(...)             ((const long long[]){__VA_ARGS__})
+#define NOTHING    (void)0
+#define KEEP(of)   fft_plan_keep(of, &call, result)
+#define KEEP_NEW   fft_plan_keep(plan && !result ? *plan : 0, &call, !plan || result)
+#define SIZES(...) ((const long long[]){__VA_ARGS__})
 
-#define CREATE(symbol, type_)  WRAP(symbol, (int *handle), (handle), NOTHING, NOTHING)
+#define CREATE(symbol, type_)                                                                      \
+	WRAP(symbol, (int *handle), (handle), NOTHING, fft_plan_made(handle, result))
 #define DESTROY(symbol, type_) WRAP(symbol, (int plan), (plan), fft_plan_forget(plan), NOTHING)
 
 #define PLAN_1D(symbol, type_)                                                                     \

@@ -7,6 +7,7 @@
 #include <stddef.h>
 
 #include "preload/libraries/cublas_args.h"
+#include "preload/libraries/freed.h"
 #include "preload/libraries/handles.h"
 #include "preload/libraries/math.h"
 
@@ -46,8 +47,10 @@ static void set_sizes(struct gt_math_call *call, int rank, const long long *n, l
 {
 	int64_t *const sizes[MOST_RANK] = {&call->m, &call->n, &call->k};
 
-	if (rank < 1 || rank > MOST_RANK || !n)
+	if (rank < 1 || rank > MOST_RANK || !n) {
+		call->unknown = GT_MATH_OUT_OF_RANGE;
 		return;
+	}
 	for (int i = 0; i < rank; i++) {
 		*sizes[i] = n[i];
 		call->sizes |= 1u << i & 7;
@@ -92,22 +95,38 @@ static uintptr_t key_of(int plan)
 	return (uintptr_t)(unsigned int)plan + 1;
 }
 
+void fft_forget_sizes(struct gt_math_call *call)
+{
+	bool had = call->sizes || call->a || call->unknown;
+
+	*call = (struct gt_math_call){.unknown = had ? GT_MATH_UNKNOWN_VERSION : 0};
+}
+
+void fft_plan_made(const int *plan, int failed)
+{
+	if (plan && !failed)
+		freed_forget(key_of(*plan));
+}
+
 /* Counted once: any function that executes it computes the same. */
 void fft_plan_keep(int plan, const struct gt_math_call *call, int failed)
 {
 	uint32_t at = failed ? HANDLES_NONE : handles_add(&handles, key_of(plan));
 
+	fft_plan_made(&plan, failed);
 	if (at == HANDLES_NONE)
 		return;
 	plans[at] = *call;
 	plans[at].function = GT_MATH_cufftXtExec;
-	plans[at].flops = plans[at].bytes = plans[at].overflow = 0;
+	plans[at].flops = plans[at].bytes = plans[at].overflow = plans[at].unknown = 0;
 	if (call->sizes)
 		gt_math_count(&plans[at]);
 }
 
 void fft_plan_forget(int plan)
 {
+	if (handles_find(&handles, key_of(plan)) != HANDLES_NONE)
+		freed_note(key_of(plan));
 	handles_remove(&handles, key_of(plan));
 }
 
@@ -139,5 +158,7 @@ void fft_plan_use(int plan, int type, int direction, struct gt_math_call *call)
 		*call = plans[at];
 	else
 		set_type(call, type);
+	if (at == HANDLES_NONE)
+		freed_blame(key_of(plan), call);
 	call->side = way_of(call, direction) & 3;
 }

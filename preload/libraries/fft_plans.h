@@ -19,6 +19,12 @@ void fft_describe_ints(struct gt_math_call *call, int rank, const int *n, int ty
 void fft_describe_typed(struct gt_math_call *call, int rank, const long long *n, int in, int out,
 			int by, long long batch);
 
+/* What @call says does not hold for this version of cuFFT. */
+void fft_forget_sizes(struct gt_math_call *call);
+
+/* There is a plan at @plan, unless cuFFT @failed. */
+void fft_plan_made(const int *plan, int failed);
+
 /* @plan transforms what @call says; nothing if cuFFT @failed. */
 void fft_plan_keep(int plan, const struct gt_math_call *call, int failed);
 

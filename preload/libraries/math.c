@@ -31,6 +31,8 @@ static void begin(struct math_entry *entry, struct gt_math_call *call, bool coun
 		return;
 	if (!counted)
 		gt_math_count(call);
+	if (!call->unknown && gt_math_is_out_of_range(call))
+		call->unknown = GT_MATH_OUT_OF_RANGE;
 	/* here, not where records are read: what recovery reads once more keeps its number */
 	call->number = atomic_fetch_add_explicit(sink->numbers, 1, memory_order_relaxed) + 1;
 	whole = (struct gt_library_call){.math = *call, .is_math = true};

@@ -30,7 +30,9 @@ static struct library_version version = {&cusolver, "cusolverGetProperty", 11, 1
                                                                                                    \
 		if (!real)                                                                         \
 			return NOT_SUPPORTED;                                                      \
-		if (math_is_told() && library_is_known(&version))                                  \
+		if (math_is_told() && !library_is_known(&version))                                 \
+			call.unknown = GT_MATH_UNKNOWN_VERSION;                                    \
+		else if (math_is_told())                                                           \
 			describe;                                                                  \
 		call.function = GT_MATH_##symbol;                                                  \
 		math_begin(&entry, &call);                                                         \

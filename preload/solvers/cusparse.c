@@ -36,7 +36,9 @@
                                                                                                    \
 		if (!real)                                                                         \
 			return NOT_SUPPORTED;                                                      \
-		if (math_is_told() && library_is_known(&cusparse_version))                         \
+		if (math_is_told() && !library_is_known(&cusparse_version))                        \
+			call.unknown = GT_MATH_UNKNOWN_VERSION;                                    \
+		else if (math_is_told())                                                           \
 			describe;                                                                  \
 		call.function = GT_MATH_##symbol;                                                  \
 		math_begin_counted(&entry, &call);                                                 \

@@ -8,6 +8,7 @@
 #include <stddef.h>
 
 #include "preload/solvers/given.h"
+#include "preload/libraries/freed.h"
 #include "preload/libraries/handles.h"
 
 #define BITS    13
@@ -29,14 +30,17 @@ void sparse_keep(const void *made, enum sparse_kind kind, int failed)
 	const void *descriptor = made && !failed ? *(const void *const *)made : NULL;
 	uint32_t at = descriptor ? handles_add(&handles, (uintptr_t)descriptor) : HANDLES_NONE;
 
+	freed_forget((uintptr_t)descriptor);
 	if (at != HANDLES_NONE)
 		atomic_store_explicit(&kinds[at], (uint8_t)kind, memory_order_relaxed);
 }
 
 void sparse_forget(const void *descriptor)
 {
-	if (descriptor)
-		handles_remove(&handles, (uintptr_t)descriptor);
+	if (!descriptor || handles_find(&handles, (uintptr_t)descriptor) == HANDLES_NONE)
+		return;
+	freed_note((uintptr_t)descriptor);
+	handles_remove(&handles, (uintptr_t)descriptor);
 }
 
 static bool is_there(const void *descriptor, enum sparse_kind kind)
@@ -296,12 +300,23 @@ static bool is_turned(int operation)
 	return operation != PLAIN;
 }
 
+static bool are_known(const struct sparse_product *of, const struct operand *const operands[3],
+		      struct gt_math_call *call)
+{
+	const void *const descriptors[] = {of->a, of->b, of->c};
+
+	for (int i = 0; i < 3; i++)
+		if (!operands[i]->is_known)
+			freed_blame((uintptr_t)descriptors[i], call);
+	return !call->unknown;
+}
+
 void sparse_use_vectors(const struct sparse_product *of, struct gt_math_call *call)
 {
 	struct operand a = read_sparse(of->a), x = read_vector(of->b), y = read_vector(of->c);
 	const struct operand *const all[] = {&a, &x, &y};
 
-	if (!a.is_known || !x.is_known || !y.is_known)
+	if (!are_known(of, all, call))
 		return;
 	call->sizes = M | N;
 	call->m = a.rows;
@@ -319,7 +334,7 @@ void sparse_use_matrices(const struct sparse_product *of, struct gt_math_call *c
 	bool overflow = false;
 	uint64_t products;
 
-	if (!a.is_known || !b.is_known || !c.is_known)
+	if (!are_known(of, all, call))
 		return;
 	call->sizes = M | N | K;
 	call->m = is_turned(of->transa) ? a.cols : a.rows;
@@ -344,7 +359,7 @@ void sparse_use_sampled(const struct sparse_product *of, struct gt_math_call *ca
 	bool overflow = false;
 	uint64_t products;
 
-	if (!a.is_known || !b.is_known || !c.is_known)
+	if (!are_known(of, all, call))
 		return;
 	call->sizes = M | N | K;
 	call->m = c.rows;
@@ -353,8 +368,9 @@ void sparse_use_sampled(const struct sparse_product *of, struct gt_math_call *ca
 	call->nnz = stored(c.nnz);
 	set_batch(call, c.batch);
 	set_way(of, &a, &b, &c, call);
-	if (!of->is_exact || !c.is_counted || call->k < 0 ||
-	    call->k != (is_turned(of->transb) ? b.cols : b.rows))
+	if (call->k != (is_turned(of->transb) ? b.cols : b.rows))
+		call->unknown = GT_MATH_OUT_OF_RANGE;
+	if (!of->is_exact || !c.is_counted || call->k < 0 || call->unknown)
 		return;
 	products = times((uint64_t)c.nnz, (uint64_t)call->k, &overflow);
 	if (overflow)
@@ -367,8 +383,9 @@ void sparse_use_sampled(const struct sparse_product *of, struct gt_math_call *ca
 void sparse_use_both(const struct sparse_product *of, struct gt_math_call *call)
 {
 	struct operand a = read_sparse(of->a), b = read_sparse(of->b), c = read_sparse(of->c);
+	const struct operand *const all[] = {&a, &b, &c};
 
-	if (!a.is_known || !b.is_known || !c.is_known)
+	if (!are_known(of, all, call))
 		return;
 	call->sizes = M | N | K;
 	call->m = is_turned(of->transa) ? a.cols : a.rows;
@@ -388,8 +405,10 @@ void sparse_use_vector(const void *vector, struct gt_math_call *call)
 	int64_t nnz;
 
 	if (!ask || !is_there(vector, SPARSE_KIND_SPARSE_VECTOR) ||
-	    ask(vector, &call->n, &nnz, &indices, &values, &of_indices, &base, &type))
+	    ask(vector, &call->n, &nnz, &indices, &values, &of_indices, &base, &type)) {
+		freed_blame((uintptr_t)vector, call);
 		return;
+	}
 	call->sizes = N;
 	call->nnz = stored(nnz);
 	call->b = given_type(type);
@@ -400,8 +419,11 @@ void sparse_use_one(const void *a, const void *b, int algorithm, struct gt_math_
 	struct operand o = read_sparse(a);
 
 	o = o.is_known ? o : read_sparse(b);
-	if (!o.is_known)
+	if (!o.is_known) {
+		freed_blame((uintptr_t)a, call);
+		freed_blame((uintptr_t)b, call);
 		return;
+	}
 	call->sizes = M | N;
 	call->m = o.rows;
 	call->n = o.cols;

@@ -12,6 +12,26 @@ import preloading
 import trace_file
 
 
+# what `sizes unknown` says, the count in the ledger, and the words of `stats --flops`
+UNKNOWN = [
+    ("unknown descriptor", "library_calls_unknown_descriptor", "with an unknown descriptor"),
+    ("freed descriptor", "library_calls_freed_descriptor", "with a freed descriptor"),
+    ("out of range", "library_calls_out_of_range", "with sizes out of range"),
+    ("unknown version", "library_calls_unknown_version", "of an unknown version"),
+]
+
+
+def check_unknown(test, cli, trace, calls, why):
+    """why: of each call, what it says of unknown sizes. The ledger has as many of each cause, and `stats --flops` tells them."""
+    test.assertEqual([e["args"].get("sizes unknown") for e in calls], why)
+    test.assertEqual([trace.ledger[key] for _, key, _ in UNKNOWN], [why.count(word) for word, _, _ in UNKNOWN])
+    test.assertEqual(trace.ledger["library_calls_overflow"], len([e for e in calls if e["args"].get("FLOPs") == "overflow"]))
+    said = subprocess.run([cli, "stats", "--flops", trace.path], capture_output=True, text=True, timeout=120, check=False).stderr
+    words = [f"{why.count(word)} {words}" for word, _, words in UNKNOWN if word in why]
+    line = f"calls of libraries whose sizes are not known: {len([w for w in why if w])}: {', '.join(words)}\n"
+    (test.assertIn if words else test.assertNotIn)(line if words else "sizes are not known", said)
+
+
 class LibraryCase(unittest.TestCase):
     """BUILD, SOURCE, PROGRAM and LIBRARY ("cufft") are set before it runs."""
     build = source = program = library = ""
@@ -79,6 +99,9 @@ class LibraryCase(unittest.TestCase):
 
     def calls(self, trace):
         return sorted((e for e in trace.slices if e["cat"] == "library"), key=lambda e: e["ts"])
+
+    def check_unknown(self, trace, why, calls=None):
+        check_unknown(self, os.path.join(self.build, "cli", "gputrace-cli"), trace, self.calls(trace) if calls is None else calls, why)
 
     def come_back(self, word):
         """The trace of a run in the other format, converted."""

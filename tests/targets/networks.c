@@ -240,7 +240,7 @@ static int wrong(void)
 	cudnnConvolutionDescriptor_t c =
 		window(2, SIZES(0, 0), SIZES(1, 1), SIZES(1, 1), 1, CUDNN_DEFAULT_MATH);
 	cudnnTensorDescriptor_t freed = (cudnnTensorDescriptor_t)16;
-	cudnnBackendDescriptor_t unknown[] = {data}, pack;
+	cudnnBackendDescriptor_t unknown[] = {data}, pack, gone;
 	cudnnBackendDescriptor_t known[] = {forward(LIST(1, 1), LIST(4, 32, 10, 10))};
 	cudnnBackendDescriptor_t varying[] = {product(
 		LIST(2, 8, 100, 64), false, LIST(2, 8, 64, 120), LIST(2, 8, 100, 120), false)};
@@ -262,6 +262,12 @@ static int wrong(void)
 	NEEDS(cudnnBackendSetAttribute(pack, CUDNN_ATTR_VARIANT_PACK_OVERRIDE_SHAPES,
 				       CUDNN_TYPE_INT64, 4, LIST(1, 16, 10, 10)));
 	SHOW(cudnnBackendExecute(handle, plan_of(known, 1, true), pack));
+	gone = plan_of(known, 1, true);
+	NEEDS(cudnnBackendDestroyDescriptor(gone));
+	SHOW(cudnnBackendExecute(handle, gone, NULL));
+	NEEDS(cudnnDestroyTensorDescriptor(x));
+	SHOW(cudnnSoftmaxForward(handle, CUDNN_SOFTMAX_FAST, CUDNN_SOFTMAX_MODE_CHANNEL, &one, x,
+				 data, &one, x, data));
 	SHOW(cuCtxSynchronize());
 	return 0;
 }

@@ -236,6 +236,10 @@ static int lt_wrong(void)
 	multiply(handle, of, of->k + 1, 0);
 	multiply(handle, of, of->k, 2);
 	multiply(handle, of, of->k, 1);
+	none = make_layout(of, NO, of->a_type, of->m, of->k, 0);
+	cublasLtMatrixLayoutDestroy(none); /* without a layout of C nobody looks at it */
+	SHOW(cublasLtMatmul(handle, make_product(of), &one, a, none, b, none, &one, c, NULL, c,
+			    none, NULL, NULL, 0, 0));
 	SHOW(cuCtxSynchronize());
 	SHOW(cublasLtDestroy(handle));
 	return 0;

@@ -52,11 +52,14 @@ class Networks(LibraryCase):
         """No descriptor is read where there is none; what does not fit, or is not known, is not claimed."""
         said = self.run_program("wrong", traced=False)
         self.assertEqual(self.run_program("wrong", "-q", "--libraries=cudnn"), said)
-        calls = [e["args"] for e in self.calls(self.trace())]
-        self.assertEqual([c.get("result") for c in calls], [1001, None, None, None, None, 1001, None, None])
-        self.assertEqual([c.get("FLOPs") for c in calls], [None, "overflow", None, None, None, None, None, None])
-        self.assertEqual([c.get("operations") for c in calls[-2:]], ["matmul", "conv"])
-        self.assertTrue(all("input" not in c and "m" not in c for c in calls[-2:]), calls[-2:])
+        trace = self.trace()
+        calls = [e["args"] for e in self.calls(trace)]
+        unknown = "unknown descriptor"
+        self.check_unknown(trace, [unknown, None, "out of range", unknown, unknown, unknown, None, None, "freed descriptor", "freed descriptor"])
+        self.assertEqual([c.get("result") for c in calls], [1001, None, None, None, None, 1001, None, None, None, None])
+        self.assertEqual([c.get("FLOPs") for c in calls], [None, "overflow", None, None, None, None, None, None, None, None])
+        self.assertEqual([c.get("operations") for c in calls[-4:-2]], ["matmul", "conv"])
+        self.assertTrue(all("input" not in c and "m" not in c for c in calls[-4:]), calls[-4:])
         self.assertTrue(all("operand bytes" not in c for c in calls), calls)
 
     def test_versions(self):

@@ -15,6 +15,7 @@ import unittest
 
 import preloading
 import trace_file
+from library_case import check_unknown
 
 BUILD, SOURCE, PROGRAM = (os.path.realpath(path) for path in sys.argv[1:4])
 del sys.argv[1:4]
@@ -162,14 +163,17 @@ class Products(unittest.TestCase):
     def test_lt_wrong_calls(self):
         """No descriptor is read where the library would read none; grouped sizes are not claimed."""
         said = self.run_program("lt-wrong", traced=False)
-        self.assertEqual(said[0].count("cublasLtMatmul: 7\n"), 2)
+        self.assertEqual(said[0].count("cublasLtMatmul: 7\n"), 3)
         self.assertEqual(self.run_program("lt-wrong", "-q", "--libraries=cublas"), said)
-        calls = [e["args"] for e in self.calls(self.trace())]
-        self.assertEqual([c.get("result") for c in calls], [1, 7, 7, None, None])
-        self.assertEqual([c.get("FLOPs") for c in calls], [None, None, None, None, 2 * 10 * 20 * 30])
-        self.assertEqual([c.get("m") for c in calls], [None, None, 10, None, 10])
+        trace = self.trace()
+        calls = [e["args"] for e in self.calls(trace)]
+        self.assertEqual([c.get("result") for c in calls], [1, 7, 7, None, None, 7])
+        self.assertEqual([c.get("FLOPs") for c in calls], [None, None, None, None, 2 * 10 * 20 * 30, None])
+        self.assertEqual([c.get("m") for c in calls], [None, None, 10, None, 10, None])
         self.assertTrue(all("operand bytes" not in c for c in calls[:4]), calls)
-        self.assertEqual([c.get("compute type") for c in calls[3:]], ["CUBLAS_COMPUTE_32F_FAST_TF32"] * 2)
+        self.assertEqual([c.get("compute type") for c in calls[3:5]], ["CUBLAS_COMPUTE_32F_FAST_TF32"] * 2)
+        check_unknown(self, CLI, trace, self.calls(trace),
+                      ["unknown descriptor", "unknown descriptor", None, None, None, "freed descriptor"])
 
     def test_perfetto(self):
         """The same calls and kernels come back from the other format."""
@@ -230,7 +234,9 @@ class Products(unittest.TestCase):
         said = self.run_program("wrong", traced=False)
         self.assertIn("cublasSgemm: 7\n", said[0])
         self.assertEqual(self.run_program("wrong", "-q", "--libraries=cublas"), said)
-        calls = [e["args"] for e in self.calls(self.trace())]
+        trace = self.trace()
+        calls = [e["args"] for e in self.calls(trace)]
+        check_unknown(self, CLI, trace, self.calls(trace), [None, "out of range", None, None, None, None])
         self.assertEqual([c.get("result") for c in calls], [1, 7, None, None, None, None])
         self.assertEqual([c.get("FLOPs") for c in calls], [None, None, None, None, "overflow", 2 ** 51])
         self.assertEqual((calls[1]["m"], calls[2]["m"]), ("-5", 0))
@@ -246,9 +252,11 @@ class Products(unittest.TestCase):
             del os.environ["SIM_CUBLAS_MAJOR"]
         self.assertEqual(said, self.run_program("all", traced=False)[0])
         self.assertEqual(errors.count("libcublas of this process has the version 14, which is not known"), 1, errors)
-        calls = self.calls(self.trace())
+        trace = self.trace()
+        calls = self.calls(trace)
         self.assertTrue(calls)
         self.assertFalse([e for e in calls if "FLOPs" in e["args"] or {"m", "n", "nx"} & e["args"].keys()])
+        check_unknown(self, CLI, trace, calls, ["unknown version"] * len(calls))
 
     def test_old_library(self):
         """A cuBLAS without functions of 64 bits: one line for each that is called, and the program goes on."""

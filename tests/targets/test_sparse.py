@@ -53,7 +53,9 @@ class Sparse(LibraryCase):
         """Descriptors that are gone, of another kind or none are not asked; what is too large has no FLOPs."""
         said = self.run_program("wrong", traced=False)
         self.assertEqual(self.run_program("wrong", "-q", "--libraries=cusparse"), said)
-        calls = [e["args"] for e in self.calls(self.trace())]
+        trace = self.trace()
+        calls = [e["args"] for e in self.calls(trace)]
+        self.check_unknown(trace, ["freed descriptor", "unknown descriptor", "unknown descriptor", None, None, None, "out of range", None])
         self.assertEqual([c.get("result") for c in calls], [3, 3, 3, None, None, None, 3, None])
         self.assertEqual([c.get("FLOPs") for c in calls], [None, None, None, "overflow", "overflow", None, None, 24])
         self.assertEqual([c.get("nnz") for c in calls], [None, None, None, str(2 ** 63 - 1), str(2 ** 63 - 1), 10, None, 12])

@@ -76,12 +76,14 @@ class Transforms(LibraryCase):
         said = self.run_program("wrong", traced=False)
         self.assertIn("cufftExecC2C: 1\n", said[0])
         self.assertEqual(self.run_program("wrong", "-q", "--libraries=cufft"), said)
-        calls = [e for e in self.calls(self.trace()) if e["name"] != "cufftCreate"]
+        trace = self.trace()
+        calls = [e for e in self.calls(trace) if e["name"] != "cufftCreate"]
         self.assertEqual([e["args"].get("result") for e in calls],
-                         [8, 4, 1, 8, None, 3, None, None, None, None, None, None, None])
+                         [8, 4, 1, 8, None, 3, None, None, None, None, None, None, None, None, 1])
+        self.check_unknown(trace, ["out of range", None, "unknown descriptor", "out of range"] + [None] * 10 + ["freed descriptor"], calls)
         executed = [e["args"] for e in calls if "Exec" in e["name"]]
-        self.assertEqual([e.get("nx") for e in executed], [None, 16, 16, 1 << 40, str(1 << 57), 4])
-        self.assertEqual([e.get("FLOPs") for e in executed], [None, None, 320, "overflow", "overflow", 40])
+        self.assertEqual([e.get("nx") for e in executed], [None, 16, 16, 1 << 40, str(1 << 57), 4, None])
+        self.assertEqual([e.get("FLOPs") for e in executed], [None, None, 320, "overflow", "overflow", 40, None])
         self.assertEqual(calls[0]["args"]["nx"], "-5")
         self.assertNotIn("direction", executed[2])
 
@@ -101,7 +103,7 @@ class Transforms(LibraryCase):
     def test_old_library(self):
         """One without cufftXt: one line for each function that is called, and the program goes on."""
         said, errors = self.run_program("wrong", "--libraries=cufft", cupti="18")
-        self.assertIn("cufftXtMakePlanMany: 16\ncufftXtExec: 16\ncuCtxSynchronize: 0\n", said)
+        self.assertIn("cufftXtMakePlanMany: 16\ncufftXtExec: 16\ncufftDestroy: 0\ncufftExecC2C: 1\ncuCtxSynchronize: 0\n", said)
         self.assertEqual(errors.count("has no cufftXtMakePlanMany: calls of it are refused"), 1, errors)
 
     def test_many_plans(self):

@@ -102,6 +102,8 @@ static int wrong(void)
 	SHOW(cufftXtMakePlanMany(plan, 1, small, NULL, 1, 1, CUDA_C_32F, NULL, 1, 1, CUDA_C_32F, 1,
 				 &size, CUDA_C_32F));
 	SHOW(cufftXtExec(plan, c, c, CUFFT_FORWARD));
+	SHOW(cufftDestroy(plan));
+	SHOW(cufftExecC2C(plan, c, c, CUFFT_FORWARD));
 	SHOW(cuCtxSynchronize());
 	return 0;
 }

@@ -44,7 +44,9 @@ static const struct gt_string *mangled_of(struct trace *t, const struct gt_strin
 /* A product, a solution, or a call that was wrong. */
 static struct gt_library_call any_math(bool of_kernel)
 {
-	struct gt_math_call math = {.function = (uint16_t)(1 + any(GT_MATH_FUNCTION_COUNT_ - 1)),
+	struct gt_math_call math = {.function = (1 + any(GT_MATH_FUNCTION_COUNT_ - 1)) &
+						GT_MATH_FUNCTIONS,
+				    .unknown = any(GT_MATH_UNKNOWN_COUNT_) & 15,
 				    .number = 1 + any(100000),
 				    .sizes = GT_MATH_M | GT_MATH_N | (any(2) ? GT_MATH_K : 0),
 				    .m = 1 + any(4096),
