@@ -249,6 +249,48 @@ Test(math_call, orthogonal)
 	cr_assert(counted(call).overflow);
 }
 
+/* The largest size whose count fits into 63 bits, from sums of unlimited length, and the next. */
+Test(math_call, border_of_solutions)
+{
+	static const struct {
+		struct gt_math_call call;
+		int64_t largest;
+		uint64_t flops;
+	} rows[] = {
+		{{.function = GT_MATH_cusolverDnSgeqrf, .n = 7},
+		 87841638446235961,
+		 9223372036854775758u},
+		{{.function = GT_MATH_cusolverDnSgetrs, .n = 3},
+		 614891469123651720,
+		 9223372036854775800u},
+		{{.function = GT_MATH_cusolverDnSormqr, .m = 5, .k = 3, .side = 1},
+		 180850432095191682,
+		 9223372036854775782u},
+		{{.function = GT_MATH_cusolverDnSorgqr, .n = 4, .k = 4},
+		 329406144173384850,
+		 9223372036854775784u},
+		{{.function = GT_MATH_cusolverDnSgetrf, .n = 2},
+		 2305843009213693952,
+		 9223372036854775805u},
+		{{.function = GT_MATH_cusolverDnSgetrf, .m = 2},
+		 4611686018427387903,
+		 9223372036854775807u},
+	};
+
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		struct gt_math_call call = rows[i].call;
+		int64_t *grows = !call.m ? &call.m : !call.n ? &call.n : &call.k;
+
+		grows = i == 1 ? &call.k : grows;
+		*grows = rows[i].largest;
+		cr_assert_eq(counted(call).flops, rows[i].flops, "%zu", i);
+		cr_assert(!counted(call).overflow, "%zu", i);
+		++*grows;
+		cr_assert_eq(counted(call).flops, 0, "%zu", i);
+		cr_assert(counted(call).overflow, "%zu", i);
+	}
+}
+
 /* The half of a product of an n x k matrix with its transpose that is stored. */
 Test(math_call, half_of_a_product)
 {
@@ -283,6 +325,8 @@ Test(math_call, too_large_is_said)
 	call.k = INT64_MAX;
 	cr_assert(counted(call).overflow);
 	cr_assert_eq(counted(call).bytes, 0);
+	call.k = 0; /* nothing to do */
+	cr_assert(!counted(call).overflow);
 }
 
 Test(math_call, nothing_is_claimed_of_what_is_not_known)

@@ -1,109 +1,194 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * See the header. The formulas have thirds and sixths: six times of each is a whole number.
+ * See the header. The formulas have thirds and sixths: six times of each is a sum of whole products
+ * of up to three sizes, which fits into 256 bits.
  */
 #include "core/schema/calls/solve.h"
 
 #include <stddef.h>
 
-#define LARGEST  (UINT64_C(1) << 38) /* the cube of it, and twelve times that, fit into 127 bits */
-#define IN_SIXTH 6
+#define COUNT(array) (sizeof(array) / sizeof((array)[0]))
+#define LIMBS        4
+#define IN_SIXTH     6u
+#define MOST         7 /* products of a sum */
 
-typedef __int128 whole;
+enum { NOTHING, M, N, K, SIZES };
+
+/* So many times these sizes; a factor of 0 is behind the last. */
+struct product {
+	int factor;
+	uint8_t sizes[3];
+};
 
 /* Six times as many. */
-struct sixfold {
-	whole multiplications, additions;
+struct solve_formula {
+	struct product multiplications[MOST], additions[MOST];
 };
 
-static struct sixfold of_getrf(whole m, whole n, whole k, bool is_left)
-{
-	whole s = m < n ? m : n, l = m < n ? n : m, cubes = 3 * s * s * l - s * s * s;
-	whole squares = m < n ? 3 * s * s - 3 * s * l : 3 * s * l - 3 * s * s;
+/* m and n are the larger and the smaller one. */
+static const struct solve_formula getrf = {
+	{{3, {M, N, N}}, {-1, {N, N, N}}, {-3, {N, N}}, {3, {M, N}}, {4, {N}}},
+	{{3, {M, N, N}}, {-1, {N, N, N}}, {-3, {M, N}}, {1, {N}}}};
+static const struct solve_formula getrf_wide = {
+	{{3, {M, N, N}}, {-1, {N, N, N}}, {3, {N, N}}, {-3, {M, N}}, {4, {N}}},
+	{{3, {M, N, N}}, {-1, {N, N, N}}, {-3, {M, N}}, {1, {N}}}};
+static const struct solve_formula getrs = {{{6, {K, N, N}}}, {{6, {K, N, N}}, {-6, {K, N}}}};
+static const struct solve_formula potrf = {{{1, {N, N, N}}, {3, {N, N}}, {2, {N}}},
+					   {{1, {N, N, N}}, {-1, {N}}}};
+static const struct solve_formula potrs = {{{6, {K, N, N}}, {6, {K, N}}},
+					   {{6, {K, N, N}}, {-6, {K, N}}}};
+static const struct solve_formula potri = {{{2, {N, N, N}}, {6, {N, N}}, {4, {N}}},
+					   {{2, {N, N, N}}, {-3, {N, N}}, {1, {N}}}};
+static const struct solve_formula geqrf = {
+	{{6, {M, N, N}}, {-2, {N, N, N}}, {3, {N, N}}, {6, {M, N}}, {23, {N}}},
+	{{6, {M, N, N}}, {-2, {N, N, N}}, {3, {N, N}}, {5, {N}}}};
+static const struct solve_formula geqrf_wide = {
+	{{6, {M, N, N}}, {-2, {N, N, N}}, {-3, {N, N}}, {12, {M, N}}, {23, {N}}},
+	{{6, {M, N, N}}, {-2, {N, N, N}}, {-3, {N, N}}, {6, {M, N}}, {5, {N}}}};
+static const struct solve_formula orgqr = {{{12, {M, N, K}},
+					    {12, {N, K}},
+					    {-10, {K}},
+					    {4, {K, K, K}},
+					    {-6, {M, K, K}},
+					    {-6, {N, K, K}},
+					    {-6, {K, K}}},
+					   {{12, {M, N, K}},
+					    {6, {N, K}},
+					    {-6, {M, K}},
+					    {2, {K}},
+					    {4, {K, K, K}},
+					    {-6, {M, K, K}},
+					    {-6, {N, K, K}}}};
+static const struct solve_formula ormqr_left = {{{12, {M, N, K}}, {-6, {N, K, K}}, {12, {N, K}}},
+						{{12, {M, N, K}}, {-6, {N, K, K}}, {6, {N, K}}}};
+static const struct solve_formula ormqr_right = {
+	{{12, {M, N, K}}, {-6, {M, K, K}}, {6, {M, K}}, {6, {N, K}}, {-3, {K, K}}, {3, {K}}},
+	{{12, {M, N, K}}, {-6, {M, K, K}}, {6, {M, K}}}};
 
-	(void)k;
-	(void)is_left;
-	return (struct sixfold){cubes + squares + 4 * s, cubes - 3 * s * l + s};
-}
-
-static struct sixfold of_getrs(whole m, whole n, whole k, bool is_left)
-{
-	(void)m;
-	(void)is_left;
-	return (struct sixfold){6 * k * n * n, 6 * k * n * (n - 1)};
-}
-
-static struct sixfold of_potrf(whole m, whole n, whole k, bool is_left)
-{
-	(void)m;
-	(void)k;
-	(void)is_left;
-	return (struct sixfold){n * (n * n + 3 * n + 2), n * (n * n - 1)};
-}
-
-static struct sixfold of_potrs(whole m, whole n, whole k, bool is_left)
-{
-	(void)m;
-	(void)is_left;
-	return (struct sixfold){6 * k * n * (n + 1), 6 * k * n * (n - 1)};
-}
-
-static struct sixfold of_potri(whole m, whole n, whole k, bool is_left)
-{
-	(void)m;
-	(void)k;
-	(void)is_left;
-	return (struct sixfold){n * (2 * n * n + 6 * n + 4), n * (2 * n * n - 3 * n + 1)};
-}
-
-static struct sixfold of_geqrf(whole m, whole n, whole k, bool is_left)
-{
-	(void)k;
-	(void)is_left;
-	if (m > n)
-		return (struct sixfold){n * (n * (3 - 2 * n + 6 * m) + 6 * m + 23),
-					n * (n * (3 - 2 * n + 6 * m) + 5)};
-	return (struct sixfold){m * (m * (-3 - 2 * m + 6 * n) + 12 * n + 23),
-				m * (m * (-3 - 2 * m + 6 * n) + 6 * n + 5)};
-}
-
-static struct sixfold of_orgqr(whole m, whole n, whole k, bool is_left)
-{
-	(void)is_left;
-	return (struct sixfold){k * (12 * m * n + 12 * n - 10 + k * (4 * k - 6 * (m + n) - 6)),
-				k * (12 * m * n + 6 * n - 6 * m + 2 + k * (4 * k - 6 * (m + n)))};
-}
-
-static struct sixfold of_ormqr(whole m, whole n, whole k, bool is_left)
-{
-	if (is_left)
-		return (struct sixfold){6 * n * k * (2 * m - k + 2), 6 * n * k * (2 * m - k + 1)};
-	return (struct sixfold){k * (6 * m * (2 * n - k + 1) + 6 * n - 3 * k + 3),
-				6 * m * k * (2 * n - k + 1)};
-}
-
-static struct sixfold (*const formulas[])(whole m, whole n, whole k, bool is_left) = {
-	[GT_SOLVE_GETRF] = of_getrf, [GT_SOLVE_GETRS] = of_getrs, [GT_SOLVE_POTRF] = of_potrf,
-	[GT_SOLVE_POTRS] = of_potrs, [GT_SOLVE_POTRI] = of_potri, [GT_SOLVE_GEQRF] = of_geqrf,
-	[GT_SOLVE_ORGQR] = of_orgqr, [GT_SOLVE_ORMQR] = of_ormqr,
+/* Of more rows than columns, or from the left; and the others. */
+static const struct {
+	const struct solve_formula *first, *second;
+	bool by_side, is_sorted;
+} formulas[] = {
+	[GT_SOLVE_GETRF] = {&getrf, &getrf_wide, false, true},
+	[GT_SOLVE_GETRS] = {&getrs, &getrs, false, false},
+	[GT_SOLVE_POTRF] = {&potrf, &potrf, false, false},
+	[GT_SOLVE_POTRS] = {&potrs, &potrs, false, false},
+	[GT_SOLVE_POTRI] = {&potri, &potri, false, false},
+	[GT_SOLVE_GEQRF] = {&geqrf, &geqrf_wide, false, true},
+	[GT_SOLVE_ORGQR] = {&orgqr, &orgqr, false, false},
+	[GT_SOLVE_ORMQR] = {&ormqr_left, &ormqr_right, true, false},
 };
+
+/* ---- numbers of 256 bits, the lowest limb first ---- */
+
+struct wide {
+	uint64_t limb[LIMBS];
+};
+
+static struct wide times(struct wide a, uint64_t factor)
+{
+	unsigned __int128 carry = 0;
+
+	for (int i = 0; i < LIMBS; i++) {
+		carry += (unsigned __int128)a.limb[i] * factor;
+		a.limb[i] = (uint64_t)carry;
+		carry >>= 64;
+	}
+	return a;
+}
+
+static struct wide plus(struct wide a, struct wide b)
+{
+	unsigned __int128 carry = 0;
+
+	for (int i = 0; i < LIMBS; i++) {
+		carry += (unsigned __int128)a.limb[i] + b.limb[i];
+		a.limb[i] = (uint64_t)carry;
+		carry >>= 64;
+	}
+	return a;
+}
+
+static bool is_less(struct wide a, struct wide b)
+{
+	for (int i = LIMBS - 1; i >= 0; i--)
+		if (a.limb[i] != b.limb[i])
+			return a.limb[i] < b.limb[i];
+	return false;
+}
+
+/* @b is not larger. */
+static struct wide minus(struct wide a, struct wide b)
+{
+	uint64_t borrow = 0;
+
+	for (int i = 0; i < LIMBS; i++) {
+		uint64_t left = a.limb[i] - b.limb[i];
+		bool below = a.limb[i] < b.limb[i] || left < borrow;
+
+		a.limb[i] = left - borrow;
+		borrow = below;
+	}
+	return a;
+}
+
+/* ---- sums ---- */
+
+enum { FITS, BELOW_0, TOO_LARGE };
+
+static int sum_of(const struct product products[MOST], const uint64_t sizes[SIZES],
+		  uint64_t *ret_sum)
+{
+	struct wide more = {{0}}, less = {{0}};
+	unsigned __int128 sixfold;
+
+	for (int i = 0; i < MOST && products[i].factor; i++) {
+		int factor = products[i].factor;
+		struct wide one = {{(uint64_t)(factor < 0 ? -factor : factor)}};
+
+		for (int j = 0; j < 3; j++)
+			one = times(one, sizes[products[i].sizes[j]]);
+		if (factor < 0)
+			less = plus(less, one);
+		else
+			more = plus(more, one);
+	}
+	if (is_less(more, less))
+		return BELOW_0;
+	more = minus(more, less);
+	sixfold = (unsigned __int128)more.limb[1] << 64 | more.limb[0];
+	if (more.limb[2] || more.limb[3] || sixfold / IN_SIXTH > INT64_MAX)
+		return TOO_LARGE;
+	*ret_sum = (uint64_t)(sixfold / IN_SIXTH);
+	return FITS;
+}
 
 bool gt_solve_count(enum gt_solve what, uint64_t m, uint64_t n, uint64_t k, bool is_left,
 		    uint64_t *ret_multiplications, uint64_t *ret_additions)
 {
-	struct sixfold all;
+	uint64_t sizes[SIZES] = {[NOTHING] = 1, [M] = m, [N] = n, [K] = k};
+	uint64_t multiplications = 0, additions = 0;
+	const struct solve_formula *formula;
+	int of_both[2];
+	bool first;
 
 	*ret_multiplications = *ret_additions = 0;
-	if ((size_t)what >= sizeof(formulas) / sizeof(formulas[0]))
+	if ((size_t)what >= COUNT(formulas))
 		return true;
-	if (m > LARGEST || n > LARGEST || k > LARGEST)
-		return false;
-	all = formulas[what]((whole)m, (whole)n, (whole)k, is_left);
-	if (all.multiplications < 0 || all.additions < 0)
+	first = formulas[what].by_side ? is_left : m >= n;
+	formula = first ? formulas[what].first : formulas[what].second;
+	if (formulas[what].is_sorted && !first) {
+		sizes[M] = n;
+		sizes[N] = m;
+	}
+	of_both[0] = sum_of(formula->multiplications, sizes, &multiplications);
+	of_both[1] = sum_of(formula->additions, sizes, &additions);
+	if (of_both[0] == BELOW_0 || of_both[1] == BELOW_0)
 		return true;
-	if (all.multiplications / IN_SIXTH > INT64_MAX || all.additions / IN_SIXTH > INT64_MAX)
+	if (of_both[0] == TOO_LARGE || of_both[1] == TOO_LARGE)
 		return false;
-	*ret_multiplications = (uint64_t)(all.multiplications / IN_SIXTH);
-	*ret_additions = (uint64_t)(all.additions / IN_SIXTH);
+	*ret_multiplications = multiplications;
+	*ret_additions = additions;
 	return true;
 }
