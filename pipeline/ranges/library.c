@@ -92,7 +92,7 @@ void gt_range_library_kernel(const struct gt_ranges *ranges, struct gt_event *ev
 		*call = first->call;
 	else if (first)
 		*call = choose(ranges, event->launch.library, first->count, event->place.device);
-	if (first && call->untyped) {
+	if (first && !call->is_math && call->untyped) {
 		gt_nccl_order_launched(&ranges->nccl, call);
 		if (event->kernel.name)
 			gt_library_see_kernel(call, event->kernel.name->text);
