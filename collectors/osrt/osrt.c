@@ -19,6 +19,7 @@
 #include "core/guest/memory.h"
 #include "core/guest/seccomp.h"
 #include "core/guest/sys.h"
+#include "core/guest/text.h"
 #include "core/guest/uncancelled.h"
 #include "core/thread.h"
 
@@ -116,6 +117,9 @@ static void put(const struct gt_os_call *call)
 	if (!slot)
 		goto out;
 	slot->call = *call;
+	slot->path[0] = 0;
+	if (call->path)
+		gt_text_format(slot->path, sizeof(slot->path), "%s", call->path);
 	slot->tid = (uint32_t)syscall(SYS_gettid);
 	slot->sample.time = call->end;
 	identify(slot);

@@ -23,6 +23,7 @@ struct gt_osrt_slot {
 	uint32_t tid;
 	uint32_t mode; /* of the descriptor, as in struct stat; 0: not known */
 	uint64_t device, inode;
+	char path[GT_OS_PATH];        /* call.path; "": none */
 	struct gt_sample_slot sample; /* the stack and Python frames at its end */
 };
 

@@ -17,6 +17,7 @@ struct gt_fast_clock;
 #define GT_OS_VARIABLE      "gputrace_os_sink"
 
 #define GT_OS_NO_DESCRIPTOR (-1)
+#define GT_OS_PATH          512 /* of dlopen: what is longer is cut */
 
 /* The rows of os_calls.def. */
 enum gt_os_function {
@@ -33,6 +34,7 @@ struct gt_os_call {
 	int64_t result;      /* what it returned */
 	uint64_t start, end; /* CLOCK_MONOTONIC ns */
 	const void *frame;   /* of the interposed function: its caller's rbp, its return address */
+	const char *path;    /* that it is about, as the program gave it; NULL: none */
 };
 
 /* Whom to report calls to that took @threshold ns or longer. On the thread that calls, in signal

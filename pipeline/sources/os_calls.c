@@ -94,6 +94,8 @@ static void describe_descriptor(const struct gt_calls *calls, const struct gt_os
 			range->file = gt_intern_cstr(calls->stacks->strings, text);
 	}
 	range->os.kind = (uint8_t)kind;
+	if (*slot->path)
+		range->file = gt_intern_cstr(calls->stacks->strings, slot->path);
 }
 
 /* ---- the call ---- */

@@ -67,6 +67,7 @@ static inline void os_tell(const struct gt_os_sink *sink, struct gt_os_call *cal
 		call.start = gt_clock_now_by(sink->clock);                                         \
 		result = real args;                                                                \
 		call.function = GT_OS_##id;                                                        \
+		call.path = NULL;                                                                  \
 		call.descriptor = (about);                                                         \
 		call.result = (int64_t)result;                                                     \
 		call.frame = __builtin_frame_address(0);                                           \
