@@ -75,4 +75,8 @@ bool gt_elf_defines_version(const struct gt_elf *elf, const char *version);
  * the lock of dl_iterate_phdr; not for hot paths. */
 uintptr_t gt_elf_find_loaded(const char *soname, const char *name, const char *version);
 
+/* Keeps the object of @address, which a caller remembers, mapped to the end of the process, whoever
+ * closes it. A lock of the loader; not where dlsym is forbidden. errno is kept. */
+void gt_elf_keep(const void *address);
+
 #endif

@@ -69,6 +69,7 @@ static void *look_for(const char *name)
 
 	for (size_t i = 0; !function && of[i]; i++)
 		function = (void *)gt_elf_find_loaded(of[i], name, NULL);
+	gt_elf_keep(function);
 	errno = saved;
 	return function ? function : NONE;
 }

@@ -33,6 +33,7 @@ static void *look_for(const char *name)
 
 	if (!function)
 		function = (void *)gt_elf_find_loaded(SONAME, name, NULL);
+	gt_elf_keep(function);
 	errno = saved;
 	return function ? function : NONE;
 }

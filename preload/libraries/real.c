@@ -25,6 +25,7 @@ void *real_symbol(const struct real_library *library, const char *name)
 
 	for (size_t i = 0; !function && library->sonames[i]; i++)
 		function = (void *)gt_elf_find_loaded(library->sonames[i], name, NULL);
+	gt_elf_keep(function);
 	errno = saved;
 	return function;
 }

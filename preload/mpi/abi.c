@@ -60,6 +60,7 @@ static void *look_from(void *where, const char *name)
 
 	for (size_t i = 0; !symbol && i < sizeof(sonames) / sizeof(sonames[0]); i++)
 		symbol = (void *)gt_elf_find_loaded(sonames[i], name, NULL);
+	gt_elf_keep(symbol);
 	errno = saved;
 	return symbol ? symbol : NONE;
 }

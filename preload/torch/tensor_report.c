@@ -50,6 +50,7 @@ static report_fn report_of(int i)
 
 	if (__builtin_expect(!report, 0)) {
 		report = (report_fn)gt_elf_find_loaded("libc10.so", names[i], NULL);
+		gt_elf_keep((const void *)report);
 		report = report ? report : report_nothing;
 		atomic_store_explicit(&reports[i], report, memory_order_relaxed);
 	}
