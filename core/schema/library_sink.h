@@ -22,6 +22,9 @@
 #define GT_LIBRARY_MPI      "libgputrace-mpi.so"
 #define GT_LIBRARY_VARIABLE "gputrace_library_sink"
 
+/* The result of a call that did not return. */
+#define GT_LIBRARY_LEFT     (-1)
+
 /* On the thread that calls. No lock, no allocation, no system call once that is known; errno is
  * kept. Calls nest as they do in the program. */
 struct gt_library_sink {
@@ -41,5 +44,25 @@ struct gt_library_sink {
 	/* The last gt_math_call.number: one for all libraries of the process. */
 	_Atomic uint32_t *numbers;
 };
+
+/* The calls that a thread is in, as an interposer counts them; zeroed at first. */
+struct gt_library_inside {
+	uint32_t depth;
+	uintptr_t frame;                    /* of the function that is the outermost one */
+	const struct gt_library_sink *sink; /* that knows of it; NULL: none */
+};
+
+/* Whether what begins in @frame is in no other call. One that longjmp or an exception has left
+ * never ends: it is over when another one begins no deeper on the stack. */
+static inline bool gt_library_is_outermost(struct gt_library_inside *inside, const void *frame)
+{
+	if (__builtin_expect(inside->depth && (uintptr_t)frame >= inside->frame, 0)) {
+		inside->depth = 0;
+		if (inside->sink)
+			inside->sink->end(GT_LIBRARY_LEFT);
+		inside->sink = NULL;
+	}
+	return !inside->depth;
+}
 
 #endif

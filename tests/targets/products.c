@@ -8,6 +8,7 @@
  *   products lt-wrong        its calls that fail, and one whose sizes nobody knows
  *   products threads        two threads with handles and sizes of their own
  *   products killed        500 products that are waited for, five that are not, and SIGKILL
+ *   products left          a call that a signal handler leaves by siglongjmp
  *   products cost N         ns of a call that launches nothing, and of a launch: N thousand of each
  */
 #include <cublasLt.h>
@@ -15,6 +16,7 @@
 #include <cuda.h>
 
 #include <pthread.h>
+#include <setjmp.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -281,6 +283,31 @@ static int killed(void)
 	return kill(getpid(), SIGKILL);
 }
 
+static sigjmp_buf back;
+
+static void leave(int number)
+{
+	(void)number;
+	siglongjmp(back, 1);
+}
+
+/* A call that a signal handler leaves, and three that return. */
+static int left(void)
+{
+	cublasHandle_t handle = make_handle();
+
+	signal(SIGUSR1, leave);
+	setenv("SIM_CUBLAS_RAISE", "1", 1);
+	if (!sigsetjmp(back, 1))
+		SHOW(cublasSgemm(handle, NO, NO, 10, 20, 30, &one, a, 10, b, 30, &one, c, 10));
+	unsetenv("SIM_CUBLAS_RAISE");
+	for (int i = 0; i < 3; i++)
+		SHOW(cublasDgemm(handle, NO, NO, 4, 4, 4, &one_d, NULL, 4, NULL, 4, &one_d, NULL,
+				 4));
+	SHOW(cuCtxSynchronize());
+	return 0;
+}
+
 static double now(void)
 {
 	struct timespec time;
@@ -328,5 +355,7 @@ int main(int argc, char **argv)
 		return lt_wrong();
 	if (!strcmp(argv[1], "killed"))
 		return killed();
+	if (!strcmp(argv[1], "left"))
+		return left();
 	return !strcmp(argv[1], "threads") ? threads() : 2;
 }

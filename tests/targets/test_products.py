@@ -243,6 +243,39 @@ class Products(unittest.TestCase):
         self.assertTrue({"transa", "A type", "B type", "C type", "compute type"}.isdisjoint(calls[3]), calls[3])
         self.assertEqual(calls[3]["algorithm"], 12345)
 
+    @unittest.skipIf(preloading.RUNTIMES, "a sanitizer keeps stacks of its own")
+    def test_left_by_longjmp(self):
+        """A call that has no end is over when the next one begins: that, and its kernel, are recorded."""
+        said = self.run_program("left", traced=False)
+        self.assertEqual(self.run_program("left", "-q", "--libraries=cublas"), said)
+        trace = self.trace()
+        calls = self.calls(trace)
+        self.assertEqual([(e["name"], e["args"].get("FLOPs"), e["args"].get("result")) for e in calls],
+                         [("cublasSgemm", None, -1)] + [("cublasDgemm", 2 * 4 ** 3, None)] * 3)
+        self.assertEqual([e["args"]["library call"] for e in trace.gpu], ["cublasDgemm"] * 3)
+        self.assertLessEqual(trace.start(calls[0]) + trace.duration(calls[0]), trace.start(calls[1]))
+
+    def test_library_that_is_loaded_again(self):
+        """It may be unloaded, with a plug-in, and come back elsewhere: calls go where it is."""
+        cc = shutil.which("cc") or shutil.which("gcc") or shutil.which("clang")
+        if not cc or preloading.RUNTIMES:
+            self.skipTest("no C compiler, or a sanitizer")
+        for name, text, words in (
+                ("libcublas.so.13", "int cublasGetProperty(int t, int *v) { *v = t ? 0 : 13; return 0; }\nint cublasSgemm_v2(void) { return 5; }\n",
+                 ("-Wl,-soname,libcublas.so.13",)),
+                ("plug.so", "int cublasSgemm_v2(void *, ...);\nint call(void) { return cublasSgemm_v2(0, 0, 0, 0L, 0L, 0L, 0L, 0L, 0L, 0L, 0L, 0L, 0L, 0L, 0L); }\n",
+                 ("-L" + self.folder, "-l:libcublas.so.13", "-Wl,--disable-new-dtags,-rpath," + self.folder))):
+            subprocess.run([cc, "-shared", "-fPIC", "-x", "c", "-", "-o", os.path.join(self.folder, name), *words], input=text, text=True,
+                           check=True, timeout=120)
+        host = ("import ctypes, mmap, sys, _ctypes\nkeep = []\ncuda = ctypes.CDLL('libcuda.so.1')\ncuda.cuInit(0)\n"
+                "for i in range(3):\n    plug = ctypes.CDLL(sys.argv[1])\n    print(plug.call(), flush=True)\n    _ctypes.dlclose(plug._handle)\n"
+                "    keep += [mmap.mmap(-1, 65536) for j in range(200)]\n")
+        run = [os.path.join(SOURCE, "scripts", "simcuda"), "--build=" + BUILD]
+        for front in ([], tracer(self.folder + "/out", ["-q", "--libraries=cublas"])):
+            result = subprocess.run([*run, *front, sys.executable, "-c", host, self.folder + "/plug.so"], capture_output=True, text=True, timeout=120,
+                                    check=False, stdin=subprocess.DEVNULL, env=dict(os.environ, GPUTRACE_BUILD=BUILD))
+            self.assertEqual((result.returncode, result.stdout), (0, "5\n" * 3), result.stderr)
+
     def test_version_that_is_not_known(self):
         """One line, and calls without sizes."""
         os.environ["SIM_CUBLAS_MAJOR"] = "14"
