@@ -8,12 +8,25 @@
 #include <string.h>
 
 #include "core/guest/log.h"
+#include "core/guest/memory.h"
 
 /* Room for one more event, so that a full file is left in time. */
 #define NEXT_EVENT (GT_FILE_BATCH * 2)
 
 /* Keys and values of the ledger, and the notes of losses. */
 _Static_assert(GT_LEDGER_COUNT_ * 64 + 2048 < GT_FILE_TAIL, "the end has its room");
+
+/* Batches of a file that has much room. */
+#define LARGE_BATCHES 64u
+
+static size_t next_batch(const struct gt_file *file)
+{
+	bool is_roomy = gt_sink_room(file->sink, file->written.offset) >=
+			LARGE_BATCHES * GT_FILE_BATCH_LARGE;
+
+	return is_roomy && gt_memory_is_ample(2 * GT_FILE_BATCH_LARGE) ? GT_FILE_BATCH_LARGE
+								       : GT_FILE_BATCH;
+}
 
 static void add_up(struct gt_ledger *to, const struct gt_ledger *from)
 {
@@ -26,6 +39,7 @@ void gt_file_begun(struct gt_file *file, size_t size, uint32_t names)
 	file->written.offset = size;
 	file->written.ledger.count[GT_LEDGER_NAMES_WRITTEN] = names;
 	file->back[0] = file->back[1] = file->written;
+	file->batch = GT_FILE_BATCH;
 }
 
 void gt_file_recall(struct gt_file *file, const struct gt_file_tally *tally)
@@ -39,6 +53,7 @@ void gt_file_resume(struct gt_file *file, struct gt_sink *sink, uint64_t offset)
 	file->sink = sink;
 	file->written.offset = offset;
 	file->is_whole = true;
+	file->batch = GT_FILE_BATCH;
 }
 
 /* To be counted by kind, too. */
@@ -81,6 +96,7 @@ static void batch_is_written(struct gt_file *file, size_t size)
 	add_up(&file->written.ledger, &file->batch_ledger);
 	file->batch_events = 0;
 	file->batch_ledger = (struct gt_ledger){0};
+	file->batch = next_batch(file);
 	if (file->written.offset - file->back[1].offset >= GT_FILE_TAIL) {
 		file->back[0] = file->back[1];
 		file->back[1] = file->written;

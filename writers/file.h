@@ -16,10 +16,13 @@
 #include "core/schema/ledger.h"
 #include "writers/sink.h"
 
-/* Largest batch; a longer event is a batch of its own. */
-#define GT_FILE_BATCH ((size_t)64 << 10)
+/* Largest batch; a longer event is a batch of its own. Large ones cost a third less for each byte
+ * (docs/benchmarks.md), but more is lost with one: they follow a first one where memory is ample
+ * and the file far from its limit. */
+#define GT_FILE_BATCH       ((size_t)64 << 10)
+#define GT_FILE_BATCH_LARGE ((size_t)256 << 10)
 /* Upper bound of the end of a closed file. */
-#define GT_FILE_TAIL  ((size_t)12 << 10)
+#define GT_FILE_TAIL        ((size_t)12 << 10)
 
 /* A place in the file after a batch, and what was written by then. */
 struct gt_file_mark {
@@ -33,7 +36,8 @@ struct gt_file {
 	struct gt_sink *sink;
 	struct gt_file_mark written; /* up to the end of the last batch */
 	struct gt_file_mark back[2]; /* earlier places; back[0] is GT_FILE_TAIL or more before */
-	uint64_t batch_events;       /* in the batch, which the writer owns */
+	size_t batch;                /* bytes: when it is written; the writer owns it */
+	uint64_t batch_events;       /* in the batch */
 	struct gt_ledger batch_ledger;
 	struct gt_losses lost;
 	uint64_t newest; /* trace ns: the latest end of its events */

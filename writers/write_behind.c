@@ -59,6 +59,22 @@ static bool settle(struct gt_write_behind *behind, int fd, uint64_t piece)
 	return true;
 }
 
+static bool is_to_start(const struct gt_write_behind *behind, uint64_t piece)
+{
+	return behind->end - behind->started >= piece;
+}
+
+static bool is_to_settle(const struct gt_write_behind *behind, uint64_t piece)
+{
+	return behind->end - behind->saved > behind->unsaved - piece &&
+	       behind->started > behind->saved;
+}
+
+static bool is_due(const struct gt_write_behind *behind, uint64_t piece)
+{
+	return is_to_start(behind, piece) || is_to_settle(behind, piece);
+}
+
 void gt_write_behind_note(struct gt_write_behind *behind, int fd, uint64_t offset, size_t size)
 {
 	uint64_t piece = smaller(behind->unsaved / 4, MOST_AT_ONCE);
@@ -67,12 +83,12 @@ void gt_write_behind_note(struct gt_write_behind *behind, int fd, uint64_t offse
 
 	if (offset + size > behind->end)
 		behind->end = offset + size;
-	if (!behind->unsaved || !gt_seccomp_permits(GT_SYS_sync_file_range))
+	if (!behind->unsaved || !is_due(behind, piece) ||
+	    !gt_seccomp_permits(GT_SYS_sync_file_range)) /* reads a file, 7 us */
 		return;
-	if (behind->end - behind->started >= piece)
+	if (is_to_start(behind, piece))
 		works = start(behind, fd);
-	while (works && behind->end - behind->saved > behind->unsaved - piece &&
-	       behind->started > behind->saved)
+	while (works && is_to_settle(behind, piece))
 		works = settle(behind, fd, piece);
 	if (!works) /* not on this file system, or not allowed */
 		behind->unsaved = 0;

@@ -317,8 +317,8 @@ void gt_call_join_settle(struct gt_call_join *join, bool all)
 
 		if (found != GT_CORRELATE_UNKNOWN || all || record->since + UNLINKED_NS < now)
 			write_record(join, &record->event, found);
-		else
-			waiting->events[kept++] = *record;
+		else if (kept++ != i) /* they are large, and most stay where they are */
+			waiting->events[kept - 1] = *record;
 	}
 	waiting->count = kept;
 	if (join->loadings.count)

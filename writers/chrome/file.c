@@ -197,7 +197,7 @@ int gt_chrome_file_commit(struct gt_chrome_file *file, size_t begin,
 		lose(&file->output, tally, -ENOMEM);
 		return -ENOMEM;
 	}
-	if (batch->length + 2 > GT_FILE_BATCH && begin) {
+	if (batch->length + 2 > file->output.batch && begin) {
 		error = write_batch(file, begin);
 		memmove(batch->text, batch->text + begin, batch->length - begin);
 		gt_json_cut(batch, batch->length - begin);

@@ -54,7 +54,7 @@ static inline int gt_perfetto_file_commit(struct gt_perfetto_file *file, enum gt
 					  uint32_t events)
 {
 	gt_file_count(&file->output, &(struct gt_file_tally){.key = key, .events = events});
-	if (file->batch.length < GT_FILE_BATCH && !file->batch.failed)
+	if (file->batch.length < file->output.batch && !file->batch.failed)
 		return 0;
 	return gt_perfetto_file_flush(file);
 }
