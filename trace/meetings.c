@@ -415,6 +415,8 @@ static int pair_nearest(struct pairing *p, const struct common *at,
 		    (i + 1 < at->count_a &&
 		     apart(p, line, at->a[i + 1], at->b[j]) < apart(p, line, at->a[i], at->b[j])))
 			continue;
+		if (p->a->all.at[at->a[i]].place && p->b->all.at[at->b[j]].place)
+			continue; /* two places: not the same one */
 		if (!add(p, at->a[i], at->b[j]))
 			return -ENOMEM;
 	}
@@ -460,16 +462,52 @@ static int pair_by_place(struct pairing *p)
 	return 0;
 }
 
-/* What has no place, by the clocks of what has one. */
+/* Those of @count places in by_key that are in no pair yet, to @out. */
+static size_t keep_unpaired(const uint32_t *at, size_t count, const bool *is_paired, uint32_t *out)
+{
+	size_t kept = 0;
+
+	for (size_t i = 0; i < count; i++)
+		if (!is_paired[at[i]])
+			out[kept++] = at[i];
+	return kept;
+}
+
+/* What has no place, by the clocks of what has one. The other one may have a place: where a rank
+ * lost something, its places end. */
+static int pair_rest(struct pairing *p, const struct gt_clock_line *line, bool *paired_a,
+		     bool *paired_b, uint32_t *rest)
+{
+	struct common at = {.a = p->a->by_key, .b = p->b->by_key}, left;
+	int rc = 0;
+
+	for (size_t i = 0; i < p->pairs->all.count; i++) {
+		paired_a[p->pairs->all.at[i].a] = true;
+		paired_b[p->pairs->all.at[i].b] = true;
+	}
+	while (!rc && next_common(p, &at)) {
+		left.a = rest;
+		left.count_a = keep_unpaired(at.a, at.count_a, paired_a, rest);
+		left.b = rest + left.count_a;
+		left.count_b = keep_unpaired(at.b, at.count_b, paired_b, rest + left.count_a);
+		if (left.count_a && left.count_b)
+			rc = pair_nearest(p, &left, line);
+	}
+	return rc;
+}
+
 static int pair_others(struct pairing *p)
 {
-	struct common at = {.a = p->a->by_key, .b = p->b->by_key};
+	size_t a = p->a->all.count, b = p->b->all.count;
+	bool *paired = calloc(a + b, sizeof(*paired));
+	uint32_t *rest = calloc(a + b, sizeof(*rest));
 	struct gt_clock_line line;
-	int rc = gt_meetings_line(p->a, p->b, p->pairs, &line);
+	int rc = paired && rest ? gt_meetings_line(p->a, p->b, p->pairs, &line) : -ENOMEM;
 
-	while (!rc && line.used && next_common(p, &at))
-		if (!p->a->all.at[*at.a].place && !p->b->all.at[*at.b].place)
-			rc = pair_nearest(p, &at, &line);
+	if (!rc && line.used)
+		rc = pair_rest(p, &line, paired, paired + a, rest);
+	free(paired);
+	free(rest);
 	return rc;
 }
 

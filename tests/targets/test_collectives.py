@@ -310,6 +310,18 @@ class Collectives(unittest.TestCase):
         self.check_rate(rows["AllReduce", RANKS], 4 * COUNT, 2 * (RANKS - 1) / RANKS)
         self.check_rate(rows["AllGather", RANKS], 2 * COUNT, (RANKS - 1) / RANKS)
 
+    def test_places_that_end(self):
+        """A rank that lost something has no places from there on, or until there: the clocks tell."""
+        path = self.train(libraries=False, late_ns=3000000)[1]
+        with open(path, encoding="utf-8") as file:
+            text = file.read()
+        before = {row["Rank"]: row["Collectives"] for row in self.ranks_tables()[0]["rank_late"]}
+        self.assertGreater(before["rank 1"], 2 * STEPS)
+        for gone in (range(10, 100), range(1, 20)):
+            with open(path, "w", encoding="utf-8") as file:
+                file.write(re.sub(r', ?"Seq": ?(\d+)', lambda found, gone=gone: "" if int(found[1]) in gone else found[0], text))
+            self.assertEqual({row["Rank"]: row["Collectives"] for row in self.ranks_tables()[0]["rank_late"]}, before)
+
     def test_own_ranges_in_perfetto(self):
         for rank, path in self.train("--format=perfetto", libraries=False).items():
             code, out, err = tool("convert", path, self.folder + f"/{rank}.pt.trace.json")
