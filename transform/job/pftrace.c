@@ -318,6 +318,9 @@ static void change_metadata(struct gt_conversion *c, struct gt_metadata *metadat
 	const struct pftrace_merging *m = c->data;
 
 	metadata->start = move(m, metadata->start);
+	/* else its clock would be related to those of its host once more, when this file is read */
+	metadata->clock_first.realtime = move(m, metadata->clock_first.realtime);
+	metadata->clock_last.realtime = move(m, metadata->clock_last.realtime);
 	if (m->process->end - m->process->first > 1 && !source_of(m)->border)
 		memset(metadata->segment, 0, sizeof(metadata->segment));
 }
