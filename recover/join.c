@@ -216,6 +216,7 @@ static int open_writer(struct join *j, const struct gt_metadata *metadata)
 					    .few_details = strstr(metadata->options, "details=few"),
 					    .brief = !strstr(metadata->options, "details=few") &&
 						     !strstr(metadata->options, "details=all"),
+					    .own_flows = strstr(metadata->options, "details=all"),
 					    .full_stacks =
 						    strstr(metadata->options, "stacks=full")};
 

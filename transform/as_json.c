@@ -93,15 +93,16 @@ static void take_outcome(struct gt_as_json *trace, const struct gt_conversion *c
 
 static int convert(struct gt_as_json *trace)
 {
-	struct gt_conversion c = {
-		.format = "chrome",
-		.options = {.sync_tracks = true, .full_stacks = trace->wish.full_stacks},
-		.open = open_output,
-		.from = trace->path,
-		.to = "the JSON of a .pftrace (TMPDIR)",
-		.part = trace->wish.part,
-		.takes_part = true,
-		.data = trace};
+	struct gt_conversion c = {.format = "chrome",
+				  .options = {.sync_tracks = true,
+					      .full_stacks = trace->wish.full_stacks,
+					      .own_flows = trace->wish.own_flows},
+				  .open = open_output,
+				  .from = trace->path,
+				  .to = "the JSON of a .pftrace (TMPDIR)",
+				  .part = trace->wish.part,
+				  .takes_part = true,
+				  .data = trace};
 	struct gt_events before;
 	int rc;
 

@@ -14,6 +14,7 @@
 struct gt_as_json_wish {
 	uint32_t part;    /* of a file of several processes, see struct gt_events */
 	bool full_stacks; /* frames on every slice */
+	bool own_flows;   /* a flow for each operation of a call */
 };
 
 /* A trace that is open for reading. */

@@ -56,6 +56,7 @@ static int take_metadata(const struct gt_metadata *metadata, void *data)
 		return 0;
 	}
 	c->options.few_details = strstr(metadata->options, "details=few") != NULL;
+	c->options.own_flows |= strstr(metadata->options, "details=all") != NULL;
 	c->sink = c->open(c, &error);
 	if (c->sink)
 		error = c->writer->ops->open(c->writer, c->sink, metadata, &c->options);

@@ -41,6 +41,7 @@ struct gt_writer_options {
 	uint64_t border;  /* calls up to this correlation id are in earlier files: no flows */
 	bool few_details; /* --details=few: only times, places and ids */
 	bool brief;       /* --details=default: JSON has what readers use, with few blanks */
+	bool own_flows;   /* --details=all: JSON has a flow for each operation of a call */
 	bool resumes;     /* an existing file is appended to, see recall and resume */
 	const struct gt_writer_part *part; /* NULL: the file is of one process (.pftrace only) */
 };

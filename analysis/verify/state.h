@@ -35,6 +35,7 @@ struct gt_verify_slice {
 
 /* The start or the end of a flow. */
 struct gt_verify_flow {
+	int64_t call; /* correlation id */
 	int64_t id, pid, tid, ts;
 	uint64_t line;
 	bool is_start;

@@ -166,13 +166,14 @@ static int by_id(const void *a, const void *b)
 {
 	const struct gt_verify_flow *x = a, *y = b;
 
+	ORDER(x->call, y->call);
 	ORDER(x->id, y->id);
 	ORDER(!x->is_start, !y->is_start);
 	ORDER(x->line, y->line);
 	return 0;
 }
 
-/* Slices and flow ends of one correlation id. */
+/* Slices and flow ends of one correlation id, the flows by their ids. */
 struct tracks_group {
 	const struct gt_verify_slice *slices;
 	size_t slice_count;
@@ -231,10 +232,24 @@ static bool has_slice_at(const struct tracks_group *group, const struct gt_verif
 		     : look_through(group, flow);
 }
 
+/* Starts and ends of one flow. */
+static void check_ends(struct gt_verify *v, const struct gt_verify_flow *flows, size_t count)
+{
+	size_t starts = 0, ends = 0;
+
+	for (size_t i = 0; i < count; i++)
+		*(flows[i].is_start ? &starts : &ends) += 1;
+	if (starts > 1)
+		gt_verify_find(v, GT_CHECK_FLOW, flows[1].line, "flow %" PRId64 " begins %zu times",
+			       flows->id, starts);
+	if (!starts || (!ends && !v->repaired))
+		gt_verify_find(v, GT_CHECK_FLOW, flows->line, "flow %" PRId64 " has no %s",
+			       flows->id, starts ? "end" : "beginning");
+}
+
 static void check_flows(struct gt_verify *v, const struct tracks_group *group)
 {
 	struct gt_verify_slice *sites = sort_sites(group);
-	size_t starts = 0, ends = 0;
 
 	for (size_t i = 0; i < group->flow_count; i++) {
 		const struct gt_verify_flow *flow = &group->flows[i];
@@ -246,15 +261,14 @@ static void check_flows(struct gt_verify *v, const struct tracks_group *group)
 						      : "flow %" PRId64
 							" ends where no GPU work of this id is",
 				       flow->id);
-		*(flow->is_start ? &starts : &ends) += 1;
 	}
 	free(sites);
-	if (starts > 1)
-		gt_verify_find(v, GT_CHECK_FLOW, group->flows[1].line,
-			       "flow %" PRId64 " begins %zu times", group->flows[0].id, starts);
-	if (group->flow_count && (!starts || (!ends && !v->repaired)))
-		gt_verify_find(v, GT_CHECK_FLOW, group->flows[0].line, "flow %" PRId64 " has no %s",
-			       group->flows[0].id, starts ? "end" : "beginning");
+	for (size_t i = 0, end; i < group->flow_count; i = end) {
+		for (end = i + 1; end < group->flow_count; end++)
+			if (group->flows[end].id != group->flows[i].id)
+				break;
+		check_ends(v, &group->flows[i], end - i);
+	}
 }
 
 /* Where memory was short, work was written before its call was known, or after it was forgotten;
@@ -334,11 +348,11 @@ void gt_verify_flows(struct gt_verify *v)
 		}
 		if (f < v->flows.count) {
 			group.flows = &v->flows.at[f];
-			id = group.flows->id < id ? group.flows->id : id;
+			id = group.flows->call < id ? group.flows->call : id;
 		}
 		for (; s < v->slices.count && v->slices.at[s].correlation == id; s++)
 			group.slice_count++;
-		for (; f < v->flows.count && v->flows.at[f].id == id; f++)
+		for (; f < v->flows.count && v->flows.at[f].call == id; f++)
 			group.flow_count++;
 		check_flows(v, &group);
 		check_calls(v, &group);

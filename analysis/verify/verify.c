@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "analysis/verify/state.h"
+#include "core/json/flow_id.h"
 #include "readers/show.h"
 
 #define LARGEST_INT ((int64_t)1 << 53)
@@ -236,7 +237,8 @@ static int check_slice(struct gt_verify *v, const struct gt_trace_event *record)
 
 static int check_flow(struct gt_verify *v, const struct gt_trace_event *record)
 {
-	struct gt_verify_flow flow = {.id = record->id,
+	struct gt_verify_flow flow = {.call = gt_flow_id_call(record->id),
+				      .id = record->id,
 				      .pid = record->pid,
 				      .tid = record->tid,
 				      .ts = record->ts,

@@ -22,6 +22,9 @@
 static const struct gt_cmdline_option options[] = {
 	{"stacks", "WHAT", "short|full",
 	 "short (default), or full: JSON with frames on every slice"},
+	{"details", "WHICH", "default|all",
+	 "all: JSON with a flow of its own for each operation of a call, which chrome://tracing "
+	 "needs to draw all arrows of CUDA graphs"},
 	{NULL, NULL, NULL, NULL},
 };
 
@@ -29,6 +32,7 @@ struct convert_request {
 	const char *from, *to;
 	const char *suffix; /* of what is written */
 	bool is_json;       /* what is read */
+	struct gt_as_json_wish wish;
 };
 
 /* ---- the output ---- */
@@ -135,11 +139,10 @@ static void report(const char *from, const struct gt_conversion *c)
 }
 
 /* Each process as if it were merged now. */
-static int convert_merged(const struct convert_request *request, const char *format,
-			  bool full_stacks)
+static int convert_merged(const struct convert_request *request, const char *format)
 {
 	char *path = (char *)request->from;
-	const struct gt_merge_request all = {.force = true, .full_stacks = full_stacks};
+	const struct gt_merge_request all = {.force = true, .wish = request->wish};
 	struct gt_merge_result result;
 	struct gt_outfile out;
 	int rc;
@@ -158,10 +161,12 @@ static int convert_merged(const struct convert_request *request, const char *for
 	return rc;
 }
 
-static int convert(struct convert_request *request, const char *format, bool full_stacks)
+static int convert(struct convert_request *request, const char *format)
 {
 	struct gt_conversion c = {.format = format,
-				  .options = {.sync_tracks = true, .full_stacks = full_stacks},
+				  .options = {.sync_tracks = true,
+					      .full_stacks = request->wish.full_stacks,
+					      .own_flows = request->wish.own_flows},
 				  .open = open_output,
 				  .from = request->from,
 				  .to = request->to,
@@ -173,7 +178,7 @@ static int convert(struct convert_request *request, const char *format, bool ful
 	gt_progress_stop();
 	if (c.is_merged && (!request->is_json || !strcmp(format, "perfetto"))) {
 		gt_conversion_fini(&c, true);
-		return convert_merged(request, format, full_stacks);
+		return convert_merged(request, format);
 	}
 	if (rc)
 		gt_cmdline_complain(c.error);
@@ -188,6 +193,7 @@ static int run_convert(const struct gt_cmdline *args)
 	struct convert_request request = {.to = args->inputs[1]};
 	const char *format = format_of(request.to, &request.suffix);
 	const char *stacks = gt_cmdline_get(args, "stacks");
+	const char *details = gt_cmdline_get(args, "details");
 	char *from;
 	int rc = GT_EXIT_FAILED;
 
@@ -196,11 +202,13 @@ static int run_convert(const struct gt_cmdline *args)
 					"the form of %s is not known: it must end in "
 					".pftrace or .json",
 					request.to);
+	request.wish.full_stacks = stacks && !strcmp(stacks, "full");
+	request.wish.own_flows = details && !strcmp(details, "all");
 	if (gt_outfile_is_taken(request.to))
 		return GT_EXIT_FAILED;
 	request.from = from = gt_cmdline_trace(args, 0);
 	if (from)
-		rc = convert(&request, format, stacks && !strcmp(stacks, "full"));
+		rc = convert(&request, format);
 	free(from);
 	return rc;
 }

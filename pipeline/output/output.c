@@ -79,6 +79,7 @@ static struct gt_writer_options writer_options(const struct gt_output *output)
 		.sync_tracks = gt_config_bool(config, GT_CONFIG_SYNC),
 		.few_details = !strcmp(gt_config_text(config, GT_CONFIG_DETAILS), "few"),
 		.brief = !strcmp(gt_config_text(config, GT_CONFIG_DETAILS), "default"),
+		.own_flows = !strcmp(gt_config_text(config, GT_CONFIG_DETAILS), "all"),
 		.has_next = output->segments.possible,
 		.border = output->segments.newest_call,
 	};

@@ -382,12 +382,17 @@ class Lint:
         self.check_arrow_starts(starts, calls)
         self.check_arrow_ends(starts, places)
 
+    @staticmethod
+    def call_of(ident):
+        """The correlation id of an arrow's call, which is part of the id of an arrow to all but its first operation."""
+        return (ident - (1 << 52)) >> 20 if ident >= 1 << 52 else ident
+
     def check_arrow_starts(self, starts, calls):
         for ident, found in starts.items():
             if len(found) > 1:
                 self.say(found[1][0], "arrow", f"id {ident} starts {len(found)} times")
             number, start = found[0]
-            call = calls.get(ident, [(0, None)])[0][1]
+            call = calls.get(self.call_of(ident), [(0, None)])[0][1]
             if call is None:
                 if not self.unfinished:
                     self.say(number, "arrow", f"id {ident} has no call")
@@ -400,7 +405,7 @@ class Lint:
             if event.get("ph") != "f":
                 continue
             ends[event["id"]] += 1
-            if event["id"] not in places.get((event["pid"], event["tid"], event["ts"]), ()):
+            if self.call_of(event["id"]) not in places.get((event["pid"], event["tid"], event["ts"]), ()):
                 self.say(number, "arrow", f"id {event['id']} does not end at a GPU slice of its own")
             if event["id"] not in starts:
                 self.say(number, "arrow", f"id {event['id']} has no start")

@@ -14,6 +14,7 @@
  *     full=1       frames on every slice
  *     few=1        as --details=few
  *     brief=1      as --details=default; else all
+ *     own=1        also a flow for each operation of a call, as all
  *     perfetto=1   the other form
  *     rank=N world=N pid=N devices=N
  *
@@ -37,8 +38,8 @@
 struct settings {
 	const char *directory;
 	uint64_t steps;
-	uint64_t seed, overlap, hostile, close, max_size, fsize, sync, full, few, brief, perfetto,
-		rank, world, pid, devices;
+	uint64_t seed, overlap, hostile, close, max_size, fsize, sync, full, few, brief, own,
+		perfetto, rank, world, pid, devices;
 };
 
 struct maker {
@@ -308,6 +309,8 @@ static void make_metadata(struct maker *m)
 					   .device_count = (uint32_t)m->set.devices};
 	if (m->set.few)
 		snprintf(m->metadata.options, sizeof(m->metadata.options), "details=few");
+	if (m->set.own)
+		snprintf(m->metadata.options, sizeof(m->metadata.options), "details=all");
 	for (uint32_t i = 0; i < m->set.devices; i++)
 		m->metadata.devices[i] = (struct gt_device_event){.id = i,
 								  .name = string(m, "NVIDIA H200"),
@@ -355,7 +358,8 @@ static int run(struct maker *m)
 	struct gt_writer_options options = {.full_stacks = m->set.full,
 					    .sync_tracks = m->set.sync,
 					    .few_details = m->set.few,
-					    .brief = m->set.brief};
+					    .brief = m->set.brief,
+					    .own_flows = m->set.own};
 	char name[64];
 	struct gt_sink_options where = {.directory = m->set.directory,
 					.fallback = m->set.directory,
@@ -401,7 +405,7 @@ static bool parse(struct settings *set, int argc, char **argv)
 		{"rank=", &set->rank},         {"world=", &set->world},
 		{"pid=", &set->pid},           {"devices=", &set->devices},
 		{"few=", &set->few},           {"brief=", &set->brief},
-		{"perfetto=", &set->perfetto},
+		{"own=", &set->own},           {"perfetto=", &set->perfetto},
 	};
 
 	if (argc < 3)

@@ -204,6 +204,63 @@ def clocks_of_hosts():
     assert max(abs(a - b) for a, b in zip(moved[0], moved[1])) < 50_000, (moved[0][:3], moved[1][:3])
 
 
+def wall_clock_set():
+    """A wall clock that was set between the starts of two processes of one boot: merged, their times are moved once."""
+    sources = [files.make(os.path.join(WHERE, "boot"), 20, rank=rank, world=2, seed=rank + 1)[0] for rank in range(2)]
+    begin_later(sources[1], 7_000_000)
+    for source in sources:
+        data = files.read(source).decode()
+        base = int(re.search(r'"baseTimeNanoseconds": ([0-9]+)', data).group(1))
+        with open(source, "w", encoding="utf-8") as file:
+            file.write(data.replace('"clock_first_monotonic_ns": 0, "clock_first_realtime_ns": "0"',
+                                    f'"boot": "b", "clock_first_monotonic_ns": 1, "clock_first_realtime_ns": "{base}"', 1))
+    path = os.path.join(WHERE, "boot.pftrace")
+    run("merge", "--output=" + path, *sources)
+    wanted, there = (run("ranks", "--format=csv", *inputs).stdout for inputs in (sources, [path]))
+    assert "rank 1,n3,same boot,7000000.0," in wanted and "rank 1,n3,same boot,0.0," in there, (wanted, there)
+    assert there == wanted.replace("same boot,7000000.0,", "same boot,0.0,"), (wanted, there)
+
+
+def arrows_of_legacy_viewer(path):
+    """Arrows that catapult's importer makes: flows in order of time, by nothing but their ids, each gone at its first end."""
+    with open(path, encoding="utf-8") as file:
+        flows = [event for event in json.load(file)["traceEvents"] if event["ph"] in "sf"]
+    is_open, arrows = set(), 0
+    for event in sorted(flows, key=lambda event: event["ts"]):
+        if event["ph"] == "s":
+            is_open.add(event["id"])
+        elif event["id"] in is_open:
+            is_open.remove(event["id"])
+            arrows += 1
+    return arrows, sum(event["ph"] == "f" for event in flows)
+
+
+def flows_of_their_own():
+    """--details=all, also of convert: the legacy viewer draws the arrow of each node of a graph, in merged files, too; the
+    tables are the same, and so is the file of a trace without it."""
+    plain, own = ([files.make(os.path.join(WHERE, name), 10, rank=rank, world=2, devices=2, seed=rank + 1, **more)[0]
+                   for rank in range(2)] for name, more in (("plain", {}), ("own", {"own": 1})))
+    pftrace, merged = os.path.join(WHERE, "own.pftrace"), os.path.join(WHERE, "own.json")
+    run("merge", "--output=" + pftrace, *plain)
+    run("merge", "--output=" + merged, *own)
+    drawn = []
+    for number, source in enumerate((plain[0], pftrace, own[0])):
+        for details in ("default", "all"):
+            path = os.path.join(WHERE, f"own{number}{details}.pt.trace.json")
+            run("convert", "--details=" + details, source, path)
+            assert files.lint(path, *["--merged"] * (source == pftrace)) in ([], [path + ":0: file name: " + os.path.basename(path)])
+            drawn.append(arrows_of_legacy_viewer(path))
+            assert "ok, " in run("verify", path).stdout
+    (few, all_of_one), one, (some, all_of_two), two, *asked = drawn
+    assert few < all_of_one and some < all_of_two == 2 * all_of_one, drawn
+    assert one == (all_of_one,) * 2 and two == (all_of_two,) * 2 and asked == [one, one], drawn
+    assert arrows_of_legacy_viewer(merged) == two and "ok, " in run("verify", merged).stdout
+    assert files.lint(merged, "--merged") == [merged + ":0: file name: own.json"]
+    for table in TABLES:
+        words = ("stats", "--report=" + table, "--format=csv")
+        assert run(*words, merged).stdout == run(*words, *plain).stdout, words
+
+
 def rows_of_their_own():
     """Ranks in order whatever the order of the files; no pid, GPU or call of one is another's; the GPUs are its process's."""
     for path in (PFTRACE, CONVERTED):
@@ -383,4 +440,4 @@ def mixed_up():
         os.unlink(made)
 
 
-files.main([same_events, back_to_json, window_and_export, mixed_up, clocks_of_hosts, rows_of_their_own, same_answers, again, cut_anywhere, packed_and_piped, refused])
+files.main([same_events, back_to_json, window_and_export, mixed_up, wall_clock_set, flows_of_their_own, clocks_of_hosts, rows_of_their_own, same_answers, again, cut_anywhere, packed_and_piped, refused])

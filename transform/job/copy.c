@@ -6,6 +6,7 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "core/json/flow_id.h"
 #include "transform/job/edits.h"
 #include "transform/job/merging.h"
 
@@ -102,6 +103,19 @@ static void edit_id(struct gt_merging *m, const struct gt_span *span, enum gt_me
 		ids->largest = id;
 	if (ids->shift)
 		gt_edits_int(edits, span, gt_merge_id_sum(id, ids->shift));
+}
+
+/* A flow of its own moves with its call. */
+static void edit_flow(struct gt_merging *m, const struct gt_trace_event *record,
+		      struct gt_edits *edits)
+{
+	int64_t shift = m->ids[GT_MERGE_ID_CALL].shift;
+
+	if (m->is_ours && record->id >= GT_FLOW_ID_OWN && (record->ph == 's' || record->ph == 'f'))
+		gt_edits_int(edits, &record->id_text,
+			     gt_merge_id_sum(record->id, shift << GT_FLOW_ID_SHIFT));
+	else
+		edit_id(m, &record->id_text, GT_MERGE_ID_CALL, edits);
 }
 
 static void edit_args(struct gt_merging *m, const struct gt_trace_event *record,
@@ -206,7 +220,7 @@ void gt_merge_put_event(struct gt_merging *m, const struct gt_trace_event *recor
 	if (record->has_pid)
 		edit_pid(m, record, &edits);
 	if (record->has_id)
-		edit_id(m, &record->id_text, GT_MERGE_ID_CALL, &edits);
+		edit_flow(m, record, &edits);
 	if ((m->moves || m->window.is_set) && record->has_ts &&
 	    (edit = gt_edits_new(&edits, &record->ts_text)))
 		gt_merge_us(m->now, edit->text);

@@ -59,9 +59,10 @@ static void add_ledger(struct gt_merging *m, const struct gt_header *header)
 
 int gt_merge_open(const struct gt_merging *m, struct gt_as_json *trace)
 {
-	return gt_as_json_open(
-		trace, m->source->path,
-		(struct gt_as_json_wish){.part = m->source->part, .full_stacks = m->full_stacks});
+	struct gt_as_json_wish wish = m->wish;
+
+	wish.part = m->source->part;
+	return gt_as_json_open(trace, m->source->path, wish);
 }
 
 static int copy_events(struct gt_merging *m, struct gt_reading *ret_reading)
@@ -184,7 +185,7 @@ int gt_merge(char *const *paths, size_t count, const struct gt_merge_request *re
 	struct gt_merging m = {.out = out,
 			       .result = ret_result,
 			       .window.is_set = request->has_time,
-			       .full_stacks = request->full_stacks};
+			       .wish = request->wish};
 	int rc;
 
 	*ret_result = (struct gt_merge_result){0};

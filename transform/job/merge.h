@@ -12,14 +12,15 @@
 #include <stdio.h>
 
 #include "trace/file/origins.h"
+#include "transform/as_json.h"
 #include "transform/job/clocks.h"
 
 /* What is asked for. */
 struct gt_merge_request {
 	bool force; /* also where clocks of two hosts are related by nothing but what they show */
 	bool has_time;
-	int64_t from, to; /* ns behind the first slice of the job */
-	bool full_stacks; /* JSON of a .pftrace: frames on every slice */
+	int64_t from, to;            /* ns behind the first slice of the job */
+	struct gt_as_json_wish wish; /* how a .pftrace becomes JSON; its part is not asked for */
 };
 
 /* What a merge came to. */

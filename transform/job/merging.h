@@ -7,7 +7,6 @@
 
 #include "core/schema/ledger.h"
 #include "readers/chrome/reader.h"
-#include "transform/as_json.h"
 #include "transform/job/rows.h"
 #include "transform/job/sources.h"
 #include "transform/job/window.h"
@@ -43,8 +42,8 @@ struct gt_merging {
 	uint64_t row_names; /* that were added */
 	struct gt_ledger ledger;
 	bool has_ledger;
-	struct gt_ledger left_out; /* by the window: what was written less, and why */
-	bool full_stacks;          /* see struct gt_merge_request */
+	struct gt_ledger left_out;   /* by the window: what was written less, and why */
+	struct gt_as_json_wish wish; /* see struct gt_merge_request */
 
 	/* the trace in hand */
 	const struct gt_merge_source *source;

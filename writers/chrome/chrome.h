@@ -220,7 +220,8 @@ struct gt_chrome {
 	struct gt_chrome_parts *parts;
 	struct gt_reorder *window;
 	struct gt_tracks *tracks;
-	uint32_t *flows; /* calls whose flow has started, the newest per slot */
+	uint32_t *flows;    /* calls whose flow has started, the newest per slot */
+	uint32_t own_flows; /* of operations that are not the first of their call */
 	/* where the slice that is being printed has its correlation id and its start, in the batch
 	 */
 	struct gt_chrome_number id, start;

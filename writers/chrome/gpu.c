@@ -9,6 +9,7 @@
 #include <stddef.h>
 #include <string.h>
 
+#include "core/json/flow_id.h"
 #include "core/schema/collective.h"
 #include "core/schema/event_names.h"
 
@@ -432,14 +433,23 @@ static void put_gpu_args(struct gt_chrome *chrome, const struct gt_event *event)
 	}
 }
 
+/* @own: 0, or the id of a flow that is not the call's. */
+static void put_flow_id(const struct gt_chrome *chrome, struct gt_json *json, int64_t own)
+{
+	if (own)
+		gt_json_put_u64(json, (uint64_t)own);
+	else
+		gt_json_again(json, chrome->id.at, chrome->id.size);
+}
+
 /* One end of a flow up to its time. Flows are of work, whose arguments have the id. */
-#define begin_flow_end(chrome, json, phase, pid, tid)                                              \
+#define begin_flow_end(chrome, json, phase, own, pid, tid)                                         \
 	do {                                                                                       \
 		if (json->tight)                                                                   \
 			gt_json_text(json, ",{\"ph\":\"" phase "\",\"id\":");                      \
 		else                                                                               \
 			gt_json_text(json, ",{\"ph\": \"" phase "\", \"id\": ");                   \
-		gt_json_again(json, (chrome)->id.at, (chrome)->id.size);                           \
+		put_flow_id(chrome, json, own);                                                    \
 		gt_chrome_begin_where(chrome, json, pid, tid);                                     \
 	} while (0)
 
@@ -467,24 +477,30 @@ static bool begins_flow(struct gt_chrome *chrome, const struct gt_event *event)
 	return true;
 }
 
-/* One start per call, one end per slice: a graph launch has one start and an end per node. */
+/* One start per call, one end per slice: a graph launch has one start and an end per node, or with
+ * flows of their own a start for each. */
 static void put_flows(struct gt_chrome *chrome, const struct gt_event *event, uint32_t tid)
 {
 	struct gt_json *json = &chrome->file.batch;
+	int64_t own = 0;
+	bool begins;
 
 	if (!event->launch.known || !event->launch.start ||
 	    event->correlation <= chrome->options.border || event->kind == GT_EVENT_SYNC ||
 	    chrome->options.few_details)
 		return;
 	json->tight = chrome->options.brief;
-	if (begins_flow(chrome, event)) {
+	begins = begins_flow(chrome, event);
+	if (!begins && chrome->options.own_flows)
+		own = gt_flow_id_own(event->correlation, chrome->own_flows++);
+	if (begins || own) {
 		chrome->tally.flows++;
-		begin_flow_end(chrome, json, "s", gt_chrome_pid(chrome), event->launch.tid);
+		begin_flow_end(chrome, json, "s", own, gt_chrome_pid(chrome), event->launch.tid);
 		gt_json_put_us(json, gt_chrome_time(chrome, event->launch.start));
 		end_flow_end(json);
 		gt_json_raw(json, "}\n", 2);
 	}
-	begin_flow_end(chrome, json, "f", event->place.device, tid);
+	begin_flow_end(chrome, json, "f", own, event->place.device, tid);
 	gt_json_again(json, chrome->start.at, chrome->start.size);
 	end_flow_end(json);
 	if (json->tight)
