@@ -19,6 +19,9 @@
 
 #define AUDIT         0x6ffffefc
 #define DEPENDS_AUDIT 0x6ffffefb
+#define OURS          "/libgputrace"
+
+enum { OF_PROGRAM = 1, OF_OURS };
 
 typedef void *opener(const char *file, int mode);
 
@@ -149,7 +152,8 @@ static bool is_path(const char *file)
 	return file && strchr(file, '/') && !strchr(file, '$');
 }
 
-/* The objects of our namespace, which is the first one, are those that we are shown. */
+/* The objects of our namespace, which is the first one, are those that we are shown. What other
+ * libraries of ours open for themselves is not the program's. */
 static int is_of(struct dl_phdr_info *info, size_t size, void *data)
 {
 	uintptr_t address = *(const uintptr_t *)data - info->dlpi_addr;
@@ -158,7 +162,7 @@ static int is_of(struct dl_phdr_info *info, size_t size, void *data)
 	for (int i = 0; i < info->dlpi_phnum; i++)
 		if (info->dlpi_phdr[i].p_type == PT_LOAD &&
 		    address - info->dlpi_phdr[i].p_vaddr < info->dlpi_phdr[i].p_memsz)
-			return 1;
+			return strstr(info->dlpi_name, OURS) ? OF_OURS : OF_PROGRAM;
 	return 0;
 }
 
@@ -205,5 +209,5 @@ __attribute__((used)) void *os_dlopen_way(const char *file, int mode, uintptr_t 
 		return (void *)absent;
 	if (!os_sink() || !atomic_load_explicit(&is_ready, memory_order_relaxed) || !is_path(file))
 		return real;
-	return dl_iterate_phdr(is_of, &caller) ? (void *)timed : real;
+	return dl_iterate_phdr(is_of, &caller) == OF_PROGRAM ? (void *)timed : real;
 }

@@ -255,6 +255,14 @@ class Products(unittest.TestCase):
         self.assertEqual([e["args"]["library call"] for e in trace.gpu], ["cublasDgemm"] * 3)
         self.assertLessEqual(trace.start(calls[0]) + trace.duration(calls[0]), trace.start(calls[1]))
 
+    @unittest.skipIf(preloading.RUNTIMES, "a sanitizer interposes dlopen itself")
+    def test_with_osrt(self):
+        """What the interposer has the loader do is not the program's."""
+        self.run_program("all", "-q", "--libraries=cublas", "--osrt=1ns")
+        trace = self.trace()
+        self.check(trace)
+        self.assertEqual([e["args"] for e in trace.slices if e["name"] == "dlopen" and "libcublas" in e["args"].get("file", "")], [])
+
     def test_library_that_is_loaded_again(self):
         """It may be unloaded, with a plug-in, and come back elsewhere: calls go where it is."""
         cc = shutil.which("cc") or shutil.which("gcc") or shutil.which("clang")
