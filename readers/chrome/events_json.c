@@ -288,13 +288,6 @@ static int give_gpu(struct gt_events_json *json, const struct gt_trace_event *r,
 				  .stream = (uint32_t)number(json, "stream"),
 				  .channel = (uint32_t)number(json, "channel"),
 				  .has_channel = has(json, "channel")};
-	/* work whose call is in an earlier file has the call's data itself */
-	event->launch.stack = gt_events_json_stack(json, "stack", "frames", "modules");
-	event->launch.op = number(json, "External id");
-	event->launch.nvtx = string(json, "nvtx");
-	event->launch.known = event->launch.stack || event->launch.op || event->launch.nvtx;
-	event->launch.forward =
-		gt_events_json_stack(json, "forward stack", "forward frames", "forward modules");
 	if (kind == GT_EVENT_KERNEL)
 		make_kernel(json, r, event);
 	else if (kind == GT_EVENT_SYNC)
@@ -303,6 +296,14 @@ static int give_gpu(struct gt_events_json *json, const struct gt_trace_event *r,
 		make_graph(json, r, event);
 	else
 		make_memory(json, r, event);
+	/* work whose call is in an earlier file has the call's data itself; in the order in which
+	 * they are written, as the frames stand with the first use of a stack */
+	event->launch.stack = gt_events_json_stack(json, "stack", "frames", "modules");
+	event->launch.forward =
+		gt_events_json_stack(json, "forward stack", "forward frames", "forward modules");
+	event->launch.op = number(json, "External id");
+	event->launch.nvtx = string(json, "nvtx");
+	event->launch.known = event->launch.stack || event->launch.op || event->launch.nvtx;
 	error = gt_events_give(json->events, event);
 	if (gt_events_json_is_flow_end(json, event))
 		json->open_flow = event->correlation;

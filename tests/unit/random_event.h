@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Random events of all kinds, the same in every run, with the stacks and launches of a test.
+ * Random events of all kinds, the same in every run and for a seed, with the stacks and launches of
+ * a test.
  */
 #ifndef GT_TESTS_RANDOM_EVENT_H
 #define GT_TESTS_RANDOM_EVENT_H
@@ -337,6 +338,8 @@ static struct gt_event any_event(struct trace *t, uint32_t i, struct gt_launch *
 			     .start = AT(1000000 + i * 1000ull + any(5000))};
 
 	e.end = e.start + any(900);
+	if (e.kind == GT_EVENT_MARK)
+		e.end = e.start;
 	if (gt_event_is_gpu(e.kind) || e.kind == GT_EVENT_RANGE)
 		e.place = (struct gt_place){.context = 1, .stream = 7 + any(3)};
 	if (gt_event_is_gpu(e.kind)) {

@@ -372,13 +372,13 @@ static int put_range(struct model_events *e, struct gt_model_range *range,
 }
 
 static int take_os_call(struct model_events *e, const struct gt_event *event,
-			const struct span_of_time *time)
+			const struct span_of_time *time, uint32_t thread)
 {
 	struct gt_model_os_call call = {
 		.start = time->start,
 		.dur = time->dur,
 		.name = name_of(e, event->range.name),
-		.thread = thread_of(e, event->tid),
+		.thread = thread,
 		.stack = stack_of(e, event->stack),
 	};
 
@@ -395,14 +395,14 @@ static int take_pages(struct model_events *e, const struct gt_event *event,
 }
 
 static int take_library(struct model_events *e, const struct gt_event *event,
-			const struct span_of_time *time)
+			const struct span_of_time *time, uint32_t thread)
 {
 	struct gt_model_mpi_call call = {.start = time->start, .dur = time->dur};
 
 	if (!event->range.library.is_mpi)
 		return 0;
 	call.name = name_of(e, event->range.name);
-	call.thread = thread_of(e, event->tid);
+	call.thread = thread;
 	return gt_build_mpi_call(e->model, &call, &event->range.library, event->range.unfinished);
 }
 
@@ -418,12 +418,13 @@ static int take_range(struct model_events *e, const struct gt_event *event,
 		return take_pages(e, event, time);
 	if (event->range.on_gpu)
 		return 0;
-	if (event->range.is_library)
-		return take_library(e, event, time);
-	if (event->range.is_os)
-		return take_os_call(e, event, time);
+	/* also of what is no range here: it takes its row, on which the others find no room */
 	range.thread =
 		event->range.detached ? row_of(e, event, GT_TRACK_RANGE) : thread_of(e, event->tid);
+	if (event->range.is_library)
+		return take_library(e, event, time, range.thread);
+	if (event->range.is_os)
+		return take_os_call(e, event, time, range.thread);
 	if (event->range.domain)
 		range.domain = name_of(e, event->range.domain);
 	if (put_range(e, &range, time, event->stack))
