@@ -119,7 +119,8 @@ def for_fish(cli):
         for option, values, meaning in options(rows):
             line = f"complete -c gputrace -n '__fish_seen_subcommand_from {name}' -l {option} -d {quote(meaning)}"
             line += f" -s {short[option]}" if option in short else ""
-            lines.append(line + ("" if values is None else f" -x -a '{' '.join(values)}'" if values else " -r"))
+            told = " ".join(value + r"\t" for value in values or [])  # else each repeats what the option means
+            lines.append(line + ("" if values is None else f" -x -a '{told}'" if values else " -r"))
         if plain(rows):
             lines.append(f"complete -c gputrace -n '__fish_seen_subcommand_from {name}' -f -a '{plain(rows)}'")
         if name == "attach" or name in traced:
