@@ -12,9 +12,28 @@
 #include "cli/lines.h"
 #include "cli/progress.h"
 #include "readers/input.h"
+#include "readers/shell_word.h"
 #include "readers/show.h"
 #include "trace/communication.h"
 #include "trace/user_code.h"
+
+#define NAMED 20 /* of several traces */
+
+static void refuse_several(const struct gt_cmdline *args, const char *input,
+			   const struct gt_job *job)
+{
+	char *word = gt_shell_word(input);
+	size_t count = job->paths.count;
+
+	gt_cmdline_wrong(args, "%s: %zu traces; name one of:", input, count);
+	for (size_t i = 0; i < count && i < NAMED; i++)
+		gt_show_line(stderr, "  %s", job->paths.at[i]);
+	if (count > NAMED)
+		gt_show_line(stderr, "  ... and %zu more", count - NAMED);
+	gt_show_line(stderr, "or make one of all: gputrace merge --output=all.json %s",
+		     word ? word : input);
+	free(word);
+}
 
 char *gt_cmdline_trace(const struct gt_cmdline *args, size_t index)
 {
@@ -27,8 +46,7 @@ char *gt_cmdline_trace(const struct gt_cmdline *args, size_t index)
 		if (job.paths.count == 1)
 			path = strdup(job.paths.at[0]);
 		else
-			gt_cmdline_wrong(args, "%s: %zu traces; name one, such as %s", *input,
-					 job.paths.count, job.paths.at[0]);
+			refuse_several(args, *input, &job);
 	}
 	gt_job_fini(&job);
 	return path;

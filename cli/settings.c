@@ -98,6 +98,42 @@ static void take_line(const struct settings_file *file, int line, char *text)
 
 /* ---- the files ---- */
 
+#define HOW "; it takes one option = value a line"
+
+/* Why a file that could not be opened is not read; NULL: there is none. */
+static const char *why_closed(const char *path)
+{
+	int error = errno;
+	struct stat status;
+
+	if (error == ENOTDIR || (error == ENOENT && lstat(path, &status) < 0))
+		return NULL;
+	if (error == ENOENT)
+		return "not read: it is a link to a file that is not there; remove it or mend it";
+	if (error == ELOOP)
+		return "not read: it is a link that leads in a circle; remove it or mend it";
+	if (error == EACCES || error == EPERM)
+		return "not read: you may not read it; chmod u+r would let you, if it is yours";
+	return error == ENXIO ? "not read: it is no regular file" HOW
+			      : "not read: input or output error";
+}
+
+/* Why an open file is not read; NULL: it can be. */
+static const char *why_refused(int fd, struct stat *ret_status)
+{
+	if (fstat(fd, ret_status) < 0)
+		return "not read: input or output error";
+	if (S_ISDIR(ret_status->st_mode))
+		return "not read: it is a folder, not a file" HOW;
+	if (!S_ISREG(ret_status->st_mode))
+		return "not read: it is no regular file" HOW;
+	if (ret_status->st_uid != geteuid() && ret_status->st_uid != 0)
+		return "not read: it belongs to another user; copy it to have one of your own";
+	if (ret_status->st_size > MOST_BYTES)
+		return "not read: it is larger than 64 KiB, the most that settings take" HOW;
+	return NULL;
+}
+
 /* The text of a regular file of ours; else NULL, *ret_why says why, NULL: there is none. */
 static char *read_own(const char *path, const char **ret_why)
 {
@@ -106,22 +142,15 @@ static char *read_own(const char *path, const char **ret_why)
 	char *text = NULL;
 	ssize_t n = -1;
 
-	*ret_why = fd < 0 && errno != ENOENT && errno != ENOTDIR ? strerror(errno) : NULL;
-	if (fd < 0)
-		return NULL;
-	if (fstat(fd, &status) < 0 || !S_ISREG(status.st_mode))
-		*ret_why = "not read, it is no regular file";
-	else if (status.st_uid != geteuid() && status.st_uid != 0)
-		*ret_why = "not read, it belongs to another user";
-	else if (status.st_size > MOST_BYTES)
-		*ret_why = "not read, it is larger than 64 KiB";
-	else if ((text = calloc(1, (size_t)status.st_size + 1)))
+	*ret_why = fd < 0 ? why_closed(path) : why_refused(fd, &status);
+	if (fd >= 0 && !*ret_why && (text = calloc(1, (size_t)status.st_size + 1)))
 		n = read(fd, text, (size_t)status.st_size);
-	close(fd);
+	if (fd >= 0)
+		close(fd);
 	if (text && n < 0)
-		*ret_why = "not read, input or output error";
+		*ret_why = "not read: input or output error";
 	if (text && (n < 0 || strlen(text) != (size_t)n)) {
-		*ret_why = *ret_why ? *ret_why : "not read, it is no text";
+		*ret_why = *ret_why ? *ret_why : "not read: it is no text" HOW;
 		free(text);
 		text = NULL;
 	}

@@ -127,12 +127,17 @@ class TestOutputs(RunTest):
         self.assertNotIn("member", done.stdout)
 
     def test_a_folder_of_two_traces_is_not_served(self):
-        for name in ("one", "two"):
-            (self.scratch / f"{name}.json.gz").write_bytes(TRACE.read_bytes())
-        done = subprocess.run([CLI, "open", "--port=0", "--timeout=1", self.scratch], check=False,
+        folder = self.scratch / "runs"
+        folder.mkdir()
+        names = [folder / f"{name}.json.gz" for name in ("one", "two")]
+        for name in names:
+            name.write_bytes(TRACE.read_bytes())
+        done = subprocess.run([CLI, "open", "--port=0", "--timeout=1", folder], check=False,
                               capture_output=True, text=True, timeout=300, env=environment())
         self.assertEqual((done.returncode, done.stdout), (1, ""))
-        self.assertIn("traces; name one, such as", done.stderr)
+        self.assertEqual(done.stderr.splitlines(), [
+            f"gputrace open: {folder}: 2 traces; name one of:", *(f"  {name}" for name in names),
+            f"or make one of all: gputrace merge --output=all.json {folder}"])
 
     def test_what_is_whole_stays(self):
         for words in self.each(COMMANDS):

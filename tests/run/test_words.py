@@ -83,11 +83,21 @@ class TestSettings(RunTest):
             self.assertIn("gputrace.ini:", done.stderr.decode())
 
     def test_no_file_to_read(self):
-        """It is said, and the program runs."""
-        os.mkfifo(self.project)
-        done = self.run_env()
-        self.assertEqual(done.returncode, 0)
-        self.assertIn(b"no regular file", done.stderr)
+        """What is wrong and what to do is said in one line, and the program runs."""
+        cases = ((os.mkfifo, "no regular file; it takes one option = value a line"),
+                 (os.mkdir, "a folder, not a file; it takes one option = value a line"),
+                 (lambda path: path.write_text("#" * 70000), "larger than 64 KiB, the most that settings take; "),
+                 (lambda path: path.write_bytes(b"stacks = off\0"), "no text; it takes one option = value a line"),
+                 (lambda path: path.symlink_to("nowhere"), "a link to a file that is not there; remove it or mend it"),
+                 (lambda path: path.symlink_to(path), "a link that leads in a circle; remove it or mend it"))
+        for make, expected in cases:
+            make(self.project)
+            done = self.run_env()
+            said = [line for line in done.stderr.decode().splitlines() if "gputrace.ini" in line]
+            self.assertEqual((done.returncode, len(said)), (0, 1), done.stderr)
+            self.assertIn(f"gputrace.ini: not read: it is {expected}", said[0])
+            self.assertNotIn("GPUTRACE_STACKS", variables(done))
+            self.project.rmdir() if self.project.is_dir() else self.project.unlink()
 
     @unittest.skipUnless(os.geteuid() == 0, "needs root")
     def test_of_another_user(self):
@@ -139,7 +149,7 @@ class TestNewestRun(RunTest):
                       ("open", "gputrace-out/two")):
             done = self.cli(*words)
             self.assertEqual(done.returncode, 1)
-            self.assertIn("gputrace-out/two: 2 traces; name one, such as gputrace-out/two/a.json.gz", done.stderr)
+            self.assertIn("gputrace-out/two: 2 traces; name one of:\n  gputrace-out/two/a.json.gz\n", done.stderr)
         self.assertEqual(self.cli("compress", "gputrace-out/two").stdout.count("packed already"), 2)
 
 
