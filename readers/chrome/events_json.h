@@ -124,6 +124,11 @@ uint32_t gt_events_json_device(const struct gt_events_json *json,
 /* The same for a device of the header. */
 bool gt_events_json_own_device(const struct gt_events_json *json, uint64_t *device);
 
+/* The members that the trace of the wanted process had of its own, in a header that begins zeroed;
+ * none where the merged file does not tell. -ENOMEM. */
+int gt_events_json_part_header(const struct gt_events_json *json, const struct gt_header *header,
+			       struct gt_header *ret_own);
+
 /* What the merged file says of the wanted process. */
 void gt_events_json_part_metadata(const struct gt_events_json *json, struct gt_metadata *metadata);
 void gt_events_json_part_ledger(struct gt_events *events);

@@ -155,12 +155,32 @@ static void take_words(struct gt_events_json *json, const struct gt_header *head
 	copy_text(json, header, "command", metadata->command, sizeof(metadata->command));
 }
 
+/* What the trace told, and of a merged file the trace of the wanted process. */
+static int take_members(struct gt_events_json *json, const struct gt_header *header,
+			struct gt_metadata *metadata)
+{
+	const struct gt_header *teller = header;
+	struct gt_header own = {0};
+	struct gt_span members;
+	char *copy;
+	int rc = json->parts.count ? gt_events_json_part_header(json, header, &own) : 0;
+
+	if (gt_header_find(&own, "metadata"))
+		teller = &own;
+	take_words(json, teller, metadata);
+	if (gt_header_span(teller, "metadata", &copy, &members) && members.kind == GT_SPAN_OBJECT) {
+		metadata->pid = (uint32_t)member_number(&members, "pid");
+		take_clock(&members, metadata);
+	}
+	free(copy);
+	gt_header_fini(&own);
+	return rc;
+}
+
 int gt_events_json_header(struct gt_events_json *json, const struct gt_header *header)
 {
 	struct gt_metadata *metadata = &json->events->metadata;
-	struct gt_span members;
 	int64_t local_rank;
-	char *copy;
 
 	*metadata = (struct gt_metadata){
 		.rank = (int32_t)header->rank,
@@ -171,7 +191,8 @@ int gt_events_json_header(struct gt_events_json *json, const struct gt_header *h
 		.cupti_version = (uint32_t)top_number(header, "cupti_version"),
 		.runtime_version = (uint32_t)top_number(header, "cuda_runtime_version"),
 		.driver_version = (uint32_t)top_number(header, "cuda_driver_version")};
-	take_words(json, header, metadata);
+	if (take_members(json, header, metadata))
+		return -ENOMEM;
 	if (!metadata->version || !header->has_base)
 		return gt_events_fail(json->events, json->path,
 				      "not a trace of gputrace: its header does not say so",
@@ -182,11 +203,6 @@ int gt_events_json_header(struct gt_events_json *json, const struct gt_header *h
 		metadata->local_rank = (int32_t)local_rank;
 	take_devices(json, header, metadata);
 	take_segment(header, metadata);
-	if (gt_header_span(header, "metadata", &copy, &members) && members.kind == GT_SPAN_OBJECT) {
-		metadata->pid = (uint32_t)member_number(&members, "pid");
-		take_clock(&members, metadata);
-	}
-	free(copy);
 	if (json->parts.count)
 		gt_events_json_part_metadata(json, metadata);
 	json->base = header->base_ns;

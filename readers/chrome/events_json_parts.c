@@ -119,6 +119,37 @@ bool gt_events_json_own_device(const struct gt_events_json *json, uint64_t *devi
 	return true;
 }
 
+static bool is_wanted(const struct gt_events_json *json, const struct gt_span *of)
+{
+	struct gt_span number;
+	int64_t process;
+
+	if (of->kind != GT_SPAN_OBJECT || !gt_span_member(of, "process", &number) ||
+	    !gt_span_int(&number, &process))
+		return false;
+	for (size_t i = 0; i < json->parts.count; i++)
+		if (json->parts.at[i].part == json->events->part)
+			return json->parts.at[i].process == process;
+	return false;
+}
+
+int gt_events_json_part_header(const struct gt_events_json *json, const struct gt_header *header,
+			       struct gt_header *ret_own)
+{
+	const struct gt_span key = {.text = "metadata", .len = 8, .kind = GT_SPAN_STRING};
+	struct gt_span list, of, metadata;
+	uint32_t position = 0;
+	char *copy;
+	int rc = 0;
+
+	if (gt_header_span(header, "processes", &copy, &list) && list.kind == GT_SPAN_ARRAY)
+		while (!rc && !ret_own->member_count && gt_span_next(&list, &position, &of))
+			if (is_wanted(json, &of) && gt_span_member(&of, "metadata", &metadata))
+				rc = gt_header_add(ret_own, &key, &metadata, false);
+	free(copy);
+	return rc;
+}
+
 void gt_events_json_part_metadata(const struct gt_events_json *json, struct gt_metadata *metadata)
 {
 	for (size_t i = 0; i < json->parts.count; i++) {

@@ -96,7 +96,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	char path[64], *paths[] = {path, path};
 	FILE *null = fopen("/dev/null", "w");
 	struct gt_verify_result verified;
-	const struct gt_merge_request whole = {.force = true}, window = {true, true, 1000, 1000000};
+	const struct gt_merge_request whole = {.force = true}, window = {.force = true,
+									 .has_time = true,
+									 .from = 1000,
+									 .to = 1000000};
 	struct gt_merge_result merged;
 	struct gt_symbolize symbolized;
 	struct gt_close repaired;

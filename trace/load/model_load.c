@@ -254,6 +254,34 @@ static int split_reading(const struct load *load, size_t builder)
 	return 0;
 }
 
+/* The header of each process but the first gets what its own trace told. */
+static int split_metadata(const struct load *load)
+{
+	const struct gt_span key = {.text = "metadata", .len = 8, .kind = GT_SPAN_STRING};
+	struct gt_span list, of, number;
+	uint32_t position = 0;
+	char *copy;
+	int rc = 0;
+
+	if (gt_header_span(&load->builders.at[0].model->reading.header, "processes", &copy,
+			   &list) &&
+	    list.kind == GT_SPAN_ARRAY)
+		while (!rc && gt_span_next(&list, &position, &of)) {
+			const int64_t *place = NULL;
+			int64_t process;
+
+			if (of.kind == GT_SPAN_OBJECT && gt_span_member(&of, "process", &number) &&
+			    gt_span_int(&number, &process))
+				place = gt_pairmap_find(&load->builder_of, process, 0);
+			if (place && *place > 1 && gt_span_member(&of, "metadata", &number))
+				rc = gt_header_add(
+					&load->builders.at[*place - 1].model->reading.header, &key,
+					&number, false);
+		}
+	free(copy);
+	return rc;
+}
+
 static int finish(const struct load *load, struct gt_builder *b)
 {
 	struct gt_reading *all = &load->builders.at[0].model->reading;
@@ -282,6 +310,8 @@ static int finish_all(struct load *load)
 		rc = split_reading(load, i);
 	if (!rc && load->builders.count > 1 && !load->has_parts)
 		rc = split_devices(load);
+	if (!rc && load->builders.count > 1 && !load->has_parts)
+		rc = split_metadata(load);
 	return rc;
 }
 

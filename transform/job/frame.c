@@ -5,6 +5,7 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "transform/job/edits.h"
 #include "transform/job/merging.h"
 
 /* As the traces say it; at least the ranks that there are, however many processes each has. */
@@ -41,22 +42,109 @@ static void put_backend(struct gt_merging *m)
 		fprintf(m->out, "\"backend\": \"%s\", ", backend);
 }
 
+/* A moment of CLOCK_REALTIME, as the clock of the trace has it: moved with the times, or the clock
+ * would be related to those of its host once more. In quotes or not; 0: not known. */
+static void edit_clock(const struct gt_merging *m, const struct gt_merge_source *source,
+		       const char *key, struct gt_edits *edits)
+{
+	const struct gt_clock_line *line = &m->clocks.of[source->process].line;
+	struct gt_edit *edit = NULL;
+	struct gt_span span;
+	int64_t ns;
+
+	if (gt_span_member(&source->members, key, &span) && gt_span_int(&span, &ns) && ns > 0)
+		edit = gt_edits_new(edits, &span);
+	if (edit)
+		snprintf(edit->text, sizeof(edit->text), "%" PRId64,
+			 ns + gt_clock_line_at(line, ns));
+}
+
+/* The start of a trace, in us behind the base of the merged file. */
+static void edit_start(struct gt_merging *m, const struct gt_merge_source *source,
+		       struct gt_edits *edits)
+{
+	struct gt_edit *edit = NULL;
+	struct gt_span span;
+	int64_t ns;
+
+	if (gt_span_member(&source->members, "clock_start_us", &span) && gt_span_ns(&span, &ns))
+		edit = gt_edits_new(edits, &span);
+	if (!edit)
+		return;
+	gt_merge_take_in_hand(m, source);
+	gt_merge_us(gt_merge_time(m, ns), edit->text);
+}
+
+static void put_metadata(struct gt_merging *m, const struct gt_merge_source *source)
+{
+	struct gt_edits edits;
+
+	edits.count = 0;
+	if (source->members.kind == GT_SPAN_OBJECT &&
+	    strstr(source->metadata, "\"gputrace_version\"")) {
+		edit_clock(m, source, "clock_first_realtime_ns", &edits);
+		edit_clock(m, source, "clock_last_realtime_ns", &edits);
+		edit_start(m, source, &edits);
+	}
+	fputs("\"metadata\": ", m->out);
+	gt_edits_put(&edits, &source->members, m->out);
+}
+
+/* Of several files of a process the last one knows the most. */
+static const struct gt_merge_source *metadata_of(const struct gt_merge_sources *sources, size_t end,
+						 size_t first)
+{
+	while (end-- > first)
+		if (sources->of[end].members.kind == GT_SPAN_OBJECT)
+			return &sources->of[end];
+	return NULL;
+}
+
+/* What the trace of each process told. */
+static void put_processes(struct gt_merging *m)
+{
+	const struct gt_merge_sources *sources = &m->sources;
+	const char *gap = "";
+
+	if (sources->processes < 2)
+		return;
+	fputs("\"processes\": [\n", m->out);
+	for (size_t i = 0, end; i < sources->count; i = end) {
+		const struct gt_merge_source *source;
+
+		end = gt_merge_process_end(sources, i);
+		source = metadata_of(sources, end, i);
+		fprintf(m->out, "%s{\"process\": %zu, \"rank\": %" PRId64, gap,
+			sources->of[i].process, sources->of[i].rank);
+		if (source) {
+			fputs(", ", m->out);
+			put_metadata(m, source);
+		}
+		fputc('}', m->out);
+		gap = ",\n";
+	}
+	fputs("],\n", m->out);
+}
+
 void gt_merge_put_head(struct gt_merging *m)
 {
 	const struct gt_merge_sources *sources = &m->sources;
-	const struct gt_merge_source *first = &sources->of[0];
-	const char *metadata = NULL;
+	const struct gt_merge_source *first = &sources->of[0], *teller = NULL;
 
 	for (size_t i = sources->count; i-- > 0;)
-		metadata = sources->of[i].metadata ? sources->of[i].metadata : metadata;
+		if (sources->of[i].members.kind == GT_SPAN_OBJECT)
+			teller = &sources->of[i];
 	fputs("{\n\"schemaVersion\": 1,\n", m->out);
 	gt_merge_devices_put(&m->devices, m->out);
 	fputs("\"distributedInfo\": {", m->out);
 	put_backend(m);
 	fprintf(m->out, "\"rank\": %" PRId64 ", \"world_size\": %" PRId64 "},\n",
 		sources->processes == 1 ? first->rank : 0, world_of(sources));
-	if (metadata)
-		fprintf(m->out, "\"metadata\": %s,\n", metadata);
+	if (teller) {
+		put_metadata(m, teller);
+		fputs(",\n", m->out);
+	}
+	put_processes(m);
 	gt_merge_clocks_put(&m->clocks, m->out);
 	if (first->border) /* what was before is missing */
 		fprintf(m->out, "\"segment\": %s,\n", first->segment);

@@ -43,11 +43,11 @@ static void take(struct gt_merge_source *source, const char *path, const struct 
 		.has_base = header->has_base,
 		.is_pftrace = reading->is_pftrace,
 		.is_cut = reading->is_pftrace && !reading->closed,
-		.metadata = copy_of(header, "metadata"),
 		.segment = copy_of(header, "segment"),
 		.backend = header->backend ? strdup(header->backend) : NULL,
 	};
 	gt_header_span(header, "deviceProperties", &source->devices, &source->device_list);
+	gt_header_span(header, "metadata", &source->metadata, &source->members);
 	gt_clock_source_header(header, &source->clock);
 }
 

@@ -27,6 +27,7 @@ struct gt_merge_source {
 	char *devices, *metadata, *segment; /* JSON; NULL: it has none */
 	char *backend;                      /* of distributedInfo, or NULL */
 	struct gt_span device_list;         /* in devices */
+	struct gt_span members;             /* in metadata */
 	struct gt_clock_source clock;
 };
 
