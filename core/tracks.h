@@ -35,6 +35,9 @@ static inline bool gt_track_is_on_host(enum gt_track_kind kind)
 /* Track `stream + 1000000` is the stream's first one for GT_TRACK_SYNC (docs/FORMAT.md). */
 #define GT_TRACK_BLOCK    1000000u
 
+/* The row of the step of a trace that has none: above all additional tracks of threads. */
+#define GT_TRACK_WHOLE    50331648u
+
 /* From here on track numbers have no meaning. */
 #define GT_TRACK_OVERFLOW 2147000000u
 

@@ -58,11 +58,12 @@ struct gt_events {
 	bool is_unfinished; /* JSON: the last event passed on is incomplete */
 	uint64_t flows;     /* JSON: starts of flows, up to end_byte */
 	uint64_t names;     /* JSON: names of tracks */
-	uint64_t track;     /* of the current event: its tid in JSON; of a host event in a .pftrace
-			       the number of its track */
-	const char *loose;  /* JSON: what strict JSON does not allow, or NULL */
-	bool torn;          /* .pftrace: failed because it is cut before the metadata */
-	bool tells_gpus;    /* .pftrace: has the GpuInfo packet of the devices */
+	bool has_whole_step; /* JSON: the step of a trace that has none is there; no event */
+	uint64_t track;      /* of the current event: its tid in JSON; of a host event in a .pftrace
+				the number of its track */
+	const char *loose;   /* JSON: what strict JSON does not allow, or NULL */
+	bool torn;           /* .pftrace: failed because it is cut before the metadata */
+	bool tells_gpus;     /* .pftrace: has the GpuInfo packet of the devices */
 	uint32_t parts; /* processes that the file holds, 1 or more; .pftrace: up to the one behind
 			   the wanted, at which the input is then */
 	uint32_t told_parts; /* .pftrace: how many it should hold; 0: it does not say */

@@ -412,6 +412,7 @@ static int resume(struct join *j)
 	struct gt_writer_past past = {.offset = j->events.end_byte,
 				      .names = j->events.names,
 				      .flows = j->events.flows,
+				      .has_whole_step = j->events.has_whole_step,
 				      .gpus_written = j->events.tells_gpus,
 				      .tracks = j->tracks.at,
 				      .track_count = j->tracks.count};

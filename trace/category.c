@@ -8,6 +8,8 @@
 #include <errno.h>
 #include <string.h>
 
+#include "core/schema/event_names.h"
+
 /* The first ones are the most frequent. */
 static const struct {
 	const char *cat;
@@ -28,6 +30,7 @@ static const struct {
 	{"cpu_instant_event", GT_ROLE_MEMORY},
 	{"gpu_user_annotation", GT_ROLE_IGNORED},
 	{"call_stack", GT_ROLE_IGNORED},
+	{GT_WHOLE_STEP_CATEGORY, GT_ROLE_IGNORED},
 	{"library", GT_ROLE_LIBRARY},
 	{"osrt", GT_ROLE_OS},
 	{"unified_memory", GT_ROLE_UNIFIED},

@@ -53,6 +53,7 @@ struct gt_perfetto_entry;
 struct gt_writer_past {
 	uint64_t offset;       /* bytes of it that stay */
 	uint64_t names, flows; /* JSON: names of tracks and starts of flows in it */
+	bool has_whole_step;   /* JSON: the step of a trace that has none is in it */
 	/* .pftrace: both sequences start over, with their clocks and interned data; tracks keep
 	 * their numbers */
 	bool gpus_written;

@@ -10,6 +10,12 @@
 
 #include "core/schema/event.h"
 
+/* The step of a JSON trace that has none (docs/FORMAT.md). The category is user_annotation's in a
+ * spelling that TensorBoard alone takes for it. */
+#define GT_WHOLE_STEP_CATEGORY "User_Annotation"
+#define GT_WHOLE_STEP_NAME     "ProfilerStep#0"
+#define GT_WHOLE_STEP_ROW      "whole trace"
+
 /* "HtoD", "Pinned", "Stream Wait Event". An unknown value has the name of UNKNOWN. */
 const char *gt_event_name_copy(enum gt_copy_kind kind);
 const char *gt_event_name_memory(enum gt_memory_kind kind);

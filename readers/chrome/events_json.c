@@ -619,6 +619,10 @@ static int take_slice(struct gt_events_json *json, const struct gt_trace_event *
 		return give_frame(json, r, event);
 	if (is_named(cat, "overhead"))
 		return give_overhead(json, r, event);
+	if (is_named(cat, GT_WHOLE_STEP_CATEGORY)) {
+		json->events->has_whole_step = true;
+		return 0;
+	}
 	json->events->strange++;
 	return 0;
 }

@@ -101,6 +101,14 @@ def check_ranges(analysis, truth):
         assert not wrong and len(crossed) <= 1 and len(expected) >= len(found) / 2, (wrong, crossed, expected, found)
 
 
+def check_host_ranges(analysis, truth):
+    """A step that we add to a trace without one is no range of the program."""
+    table = analysis.get_gpu_user_annotation_breakdown(use_gpu_annotation=False, visualize=False)
+    names = {e["name"] for _, events in truth.values() for e in traces.of(events, "user_annotation")}
+    found = set() if table is None else set(table["name"])
+    assert bool(names) == bool(found) and found <= names | {"others"}, (table, names)
+
+
 def main(folder):
     truth = traces.load(folder)
     analysis = TraceAnalysis(trace_dir=folder)
@@ -109,8 +117,10 @@ def main(folder):
     check_launches(analysis, truth)
     check_copies(analysis, truth)
     check_ranges(analysis, truth)
+    check_host_ranges(analysis, truth)
     print(f"HTA: 7 analyses on {len(truth)} ranks")
 
 
 if __name__ == "__main__":
-    main(sys.argv[1])
+    for each in sys.argv[1:]:
+        main(each)

@@ -18,11 +18,13 @@ def check_worker(profile, events):
     names = {e["name"] for e in traces.of(events, "kernel")}
     assert {row[0] for row in rows} == names, (rows, names)
     step = profile.overview["performance"][0]
-    spans = traces.steps(events)
+    spans = traces.steps(events) or [traces.extent(events)]
     mean = sum(end - start for start, end in spans) / len(spans)
     assert abs(step["value"] - mean) < max(mean / 2, 1), (step["value"], mean)
     rows = profile.overview["steps"]["rows"]
     assert 0 < len(rows) <= len(spans), (rows, spans)  # it may leave out the last ones
+    parts = {part["name"]: part["value"] for part in step["children"]}
+    assert abs(sum(parts.values()) - step["value"]) <= len(parts) and parts["Kernel"] > 0, (parts, step)
     # 0.4.3 knows calls as category "runtime" only, which Kineto no longer writes either
     assert profile.has_kernel
     assert profile.has_memcpy_or_memset == bool(traces.of(events, "gpu_memcpy", "gpu_memset"))
@@ -31,7 +33,7 @@ def check_worker(profile, events):
 def main(folder):
     truth = traces.load(folder)
     cache = os.path.join(os.path.dirname(folder), "cache")
-    run = RunLoader("train", folder, io.Cache(cache)).load()
+    run = RunLoader(os.path.basename(folder), folder, io.Cache(cache)).load()
     workers = {os.path.basename(path).split(".")[0]: events for path, events in truth.values()}
     assert set(run.workers) == set(workers), (run.workers, set(workers))
     for (worker, _), profile in run.profiles.items():
@@ -41,4 +43,5 @@ def main(folder):
 
 
 if __name__ == "__main__":
-    main(sys.argv[1])
+    for each in sys.argv[1:]:
+        main(each)

@@ -5,7 +5,7 @@
 usage: run.py READER MAKE_TRACE
        run.py READER --simcuda BUILD PROGRAM
 
-Makes the traces of two ranks, or traces PROGRAM on the simulated device, and gives the folder to
+Makes the traces of two ranks, once with steps and once without, or traces PROGRAM on the simulated device, and gives the folder to
 reader_READER.py, run by the Python of .venv (scripts/setup --compat). Exit 77, which is "skipped", when that is not there; a reader that cannot be
 had for another reason says so and exits 77 by itself.
 """
@@ -19,12 +19,13 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 ROOT = os.path.dirname(os.path.dirname(HERE))
 PYTHON = os.path.join(ROOT, ".venv", "bin", "python")
 STEPS = 20
+STEPPED = ("hta", "tensorboard")  # readers for which steps matter
 
 
-def make_ranks(folder, make_trace):
+def make_ranks(folder, make_trace, *settings):
     for rank in (0, 1):
         subprocess.run([make_trace, folder, str(STEPS), f"rank={rank}", "world=2",
-                        f"pid={4100 + 100 * rank}", f"seed={rank + 1}", "brief=1"],
+                        f"pid={4100 + 100 * rank}", f"seed={rank + 1}", "brief=1", *settings],
                        check=True, stdout=subprocess.DEVNULL)
 
 
@@ -40,12 +41,15 @@ def main(reader, *what):
         print("skipped: no .venv; scripts/setup --compat makes it")
         return 77
     with tempfile.TemporaryDirectory(prefix="gputrace-compat-") as scratch:
-        folder = os.path.join(scratch, "train")
+        folders = [os.path.join(scratch, "train")]
         if what[0] == "--simcuda":
-            trace_program(folder, *what[1:])
+            trace_program(folders[0], *what[1:])
         else:
-            make_ranks(folder, *what)
-        done = subprocess.run([PYTHON, os.path.join(HERE, f"reader_{reader}.py"), folder],
+            make_ranks(folders[0], *what)
+        if what[0] != "--simcuda" and reader in STEPPED:
+            folders.append(os.path.join(scratch, "stepless"))
+            make_ranks(folders[1], *what, "stepless=1")
+        done = subprocess.run([PYTHON, os.path.join(HERE, f"reader_{reader}.py"), *folders],
                               cwd=scratch, check=False)
     return done.returncode
 

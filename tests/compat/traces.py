@@ -24,6 +24,12 @@ def of(events, *categories):
     return [e for e in events if e["ph"] == "X" and e["cat"] in categories]
 
 
+def extent(events):
+    """(start, end) of all slices that the program made."""
+    spans = [(e["ts"], e["ts"] + e["dur"]) for e in events if e["ph"] == "X" and e["cat"] != "User_Annotation"]
+    return min(start for start, _ in spans), max(end for _, end in spans)
+
+
 def steps(events):
     """(start, end) of each ProfilerStep, in order."""
     spans = [(e["ts"], e["ts"] + e["dur"]) for e in of(events, "user_annotation")

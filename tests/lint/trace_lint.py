@@ -32,7 +32,7 @@ GPU_ROWS = STREAM_CATEGORIES | {"gpu_user_annotation"}
 API_CATEGORIES = {"cuda_runtime", "cuda_driver"}
 CATEGORIES = GPU_ROWS | API_CATEGORIES | {
     "user_annotation", "overhead", "gputrace", "ac2g", "cpu_op", "python_function",
-    "cpu_instant_event", "call_stack", "cpu_sample", "library", "osrt"}
+    "cpu_instant_event", "call_stack", "cpu_sample", "library", "osrt", "User_Annotation"}
 OPERATIONS = API_CATEGORIES | GPU_CATEGORIES   # may name an operator
 EXTERNAL = OPERATIONS | {"cpu_op", "user_annotation", "gpu_user_annotation"}
 NAME = re.compile(r"^[^/]+\.pt\.trace\.json$")

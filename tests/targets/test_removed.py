@@ -90,6 +90,7 @@ class Removed(unittest.TestCase):
         self.assertEqual(self.verify("\n".join(lines))[0], 0)
         kinds = by_kind(lines)
         self.assertLessEqual(set(wanted), {kind[:2] for kind in kinds})
+        kinds.pop(("X", "User_Annotation", None), None)  # says nothing that the others do not
         for kind, numbers in kinds.items():
             named = "the last event is not" if kind[2] == "Record Window End" else NAMED[kind[:2]]
             for number in sorted({numbers[0], numbers[len(numbers) // 2], numbers[-1]}):

@@ -15,6 +15,7 @@
  *     few=1        as --details=few
  *     brief=1      as --details=default; else all
  *     own=1        also a flow for each operation of a call, as all
+ *     stepless=1   no ranges ProfilerStep#N
  *     perfetto=1   the other form
  *     rank=N world=N pid=N devices=N
  *
@@ -39,7 +40,7 @@ struct settings {
 	const char *directory;
 	uint64_t steps;
 	uint64_t seed, overlap, hostile, close, max_size, fsize, sync, full, few, brief, own,
-		perfetto, rank, world, pid, devices;
+		stepless, perfetto, rank, world, pid, devices;
 };
 
 struct maker {
@@ -259,7 +260,8 @@ static void step(struct maker *m, uint64_t number)
 	copy(m, device, GT_COPY_DTOH);
 	synchronize(m, device);
 	snprintf(name, sizeof(name), "ProfilerStep#%lu", (unsigned long)number);
-	range(m, name, start, 800000 + number);
+	if (!m->set.stepless)
+		range(m, name, start, 800000 + number);
 	m->now += 5000;
 }
 
@@ -405,7 +407,8 @@ static bool parse(struct settings *set, int argc, char **argv)
 		{"rank=", &set->rank},         {"world=", &set->world},
 		{"pid=", &set->pid},           {"devices=", &set->devices},
 		{"few=", &set->few},           {"brief=", &set->brief},
-		{"own=", &set->own},           {"perfetto=", &set->perfetto},
+		{"own=", &set->own},           {"stepless=", &set->stepless},
+		{"perfetto=", &set->perfetto},
 	};
 
 	if (argc < 3)

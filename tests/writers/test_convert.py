@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """gputrace convert: a .pftrace cut anywhere gives the events before the cut; invalid input is reported."""
 
+import json
 import os
 import subprocess
 import sys
@@ -38,6 +39,24 @@ def there_and_back():
     assert sorted(events(BACK)) == sorted(events(JSON))
 
 
+def without_steps():
+    """A step over the whole trace, made again from the other form; a merged file has none."""
+    path, _ = files.make(files.folder(), 5, stepless=1)
+    slices = [json.loads(line[1:]) for line in events(path) if '"ph": "X"' in line]
+    (step,) = (e for e in slices if e["name"] == "ProfilerStep#0")
+    slices.remove(step)
+    assert (step["cat"], step["args"]) == ("User_Annotation", {"whole trace": 1}), step
+    assert step["ts"] == min(e["ts"] for e in slices), step
+    assert abs(step["ts"] + step["dur"] - max(e["ts"] + e["dur"] for e in slices)) < 0.01, step
+    native, back = os.path.join(WHERE, "plain.pftrace"), os.path.join(WHERE, "plain.pt.trace.json")
+    assert convert(path, native) == (0, "") and convert(native, back) == (0, "")
+    assert sorted(events(back)) == sorted(events(path)) and not files.lint(path)
+    merged = os.path.join(WHERE, "merged.json")
+    subprocess.run([CLI, "merge", f"--output={merged}", path], check=True, timeout=300)
+    assert b"User_Annotation" not in files.read(merged)
+    assert b"User_Annotation" not in files.read(JSON)
+
+
 def cut_anywhere():
     """A longer part of the file never gives fewer events, and a cut is reported."""
     path, target = os.path.join(WHERE, "cut.pftrace"), os.path.join(WHERE, "cut.json")
@@ -71,4 +90,4 @@ def wrong_input():
         assert status and told.count("\n") == 1, told
 
 
-files.main([there_and_back, cut_anywhere, wrong_input])
+files.main([there_and_back, without_steps, cut_anywhere, wrong_input])

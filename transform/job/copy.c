@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "core/json/flow_id.h"
+#include "core/schema/event_names.h"
 #include "transform/job/edits.h"
 #include "transform/job/merging.h"
 
@@ -244,6 +245,9 @@ int gt_merge_copy_event(const struct gt_trace_event *record, const struct gt_hea
 	int takes;
 
 	(void)header;
+	/* of files of one process it may overlap, and no reader that needs it reads several */
+	if (gt_span_is(&record->cat, GT_WHOLE_STEP_CATEGORY, sizeof(GT_WHOLE_STEP_CATEGORY) - 1))
+		return 0;
 	m->now = record->has_ts ? gt_merge_time(m, record->ts) : 0;
 	takes = m->window.is_set ? gt_merge_window_takes(m, record) : 1;
 	if (takes <= 0)

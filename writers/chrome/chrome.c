@@ -8,6 +8,8 @@
 #include <errno.h>
 #include <string.h>
 
+#define WHOLE_STEP ((size_t)1024) /* bytes of it, at most */
+
 static bool is_full(const struct gt_chrome *chrome)
 {
 	return gt_file_is_full(&chrome->file.output, chrome->file.batch.length);
@@ -35,6 +37,13 @@ static print_event printer_of(const struct gt_event *event)
 	return printers[event->kind];
 }
 
+static void see(struct gt_chrome *chrome, const struct gt_event *event)
+{
+	gt_file_see(&chrome->file.output, event);
+	if (event->start < chrome->oldest && event->start < event->end)
+		chrome->oldest = event->start;
+}
+
 static int print(struct gt_chrome *chrome, const struct gt_event *event)
 {
 	struct gt_chrome_file *file = &chrome->file;
@@ -44,7 +53,7 @@ static int print(struct gt_chrome *chrome, const struct gt_event *event)
 		gt_file_lose(&file->output, gt_ledger_key_of(event), file->output.error);
 		return file->output.error;
 	}
-	gt_file_see(&chrome->file.output, event);
+	see(chrome, event);
 	chrome->tally = (struct gt_file_tally){.key = gt_ledger_key_of(event), .events = 1};
 	printer_of(event)(chrome, event);
 	return gt_chrome_file_commit(file, begin, &chrome->tally);
@@ -137,6 +146,7 @@ static int chrome_open(struct gt_writer *w, struct gt_sink *sink,
 	set_metadata(chrome, metadata);
 	chrome->options = *options;
 	chrome->file.output.newest = metadata->start;
+	chrome->oldest = UINT64_MAX;
 	chrome->window = gt_reorder_new(GT_CHROME_WINDOW);
 	chrome->tracks = gt_tracks_new();
 	chrome->flows = gt_memory_map(GT_CHROME_FLOWS * sizeof(*chrome->flows));
@@ -167,7 +177,7 @@ static void chrome_recall(struct gt_writer *w, const struct gt_event *event, uin
 	chrome->tally = (struct gt_file_tally){.key = gt_ledger_key_of(event), .events = 1};
 	chrome->is_recalling = true;
 	chrome->recalled_tid = tid;
-	gt_file_see(&chrome->file.output, event);
+	see(chrome, event);
 	if (event->kind == GT_EVENT_THREAD)
 		gt_chrome_rename_thread(chrome, event->tid, event->thread.name);
 	else if (event->kind == GT_EVENT_STREAM)
@@ -188,6 +198,7 @@ static int chrome_resume(struct gt_writer *w, struct gt_sink *sink,
 	int error = gt_sink_truncate(sink, past->offset);
 
 	set_metadata(chrome, metadata);
+	chrome->has_steps |= past->has_whole_step;
 	if (!error)
 		error = gt_sink_write(sink, past->offset, "\n]\n", 3);
 	file->written.ledger.count[GT_LEDGER_NAMES_WRITTEN] = past->names;
@@ -236,6 +247,18 @@ static int chrome_flush(struct gt_writer *w, uint64_t settled)
 	return gt_chrome_file_flush(&chrome->file);
 }
 
+/* No event is lost for it. */
+static void add_step(struct gt_chrome *chrome)
+{
+	struct gt_file *output = &chrome->file.output;
+
+	if (chrome->has_steps || chrome->oldest == UINT64_MAX ||
+	    gt_chrome_file_flush(&chrome->file) || output->error ||
+	    gt_sink_room(output->sink, output->written.offset) < GT_FILE_TAIL + WHOLE_STEP)
+		return;
+	gt_chrome_put_whole_step(chrome);
+}
+
 static int chrome_close(struct gt_writer *w, const struct gt_metadata *metadata,
 			struct gt_ledger *ledger)
 {
@@ -244,6 +267,7 @@ static int chrome_close(struct gt_writer *w, const struct gt_metadata *metadata,
 
 	set_metadata(chrome, metadata);
 	release(chrome, UINT64_MAX);
+	add_step(chrome);
 	error = gt_chrome_file_close(chrome, ledger);
 	w->ledger = *ledger;
 	return error;

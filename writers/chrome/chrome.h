@@ -192,6 +192,8 @@ void gt_chrome_names_fini(struct gt_chrome_names *names);
 void gt_chrome_name_process(struct gt_chrome *chrome);
 /* Prints the name of a thread at its first use. */
 void gt_chrome_name_thread(struct gt_chrome *chrome, uint32_t tid);
+/* Prints the name of the row of the step of a trace that has none. */
+void gt_chrome_name_whole(struct gt_chrome *chrome);
 /* Stores a name; prints it if the thread has been used before. True: it was printed. */
 bool gt_chrome_rename_thread(struct gt_chrome *chrome, uint32_t tid, const struct gt_string *name);
 void gt_chrome_name_device(struct gt_chrome *chrome, uint32_t device);
@@ -201,6 +203,11 @@ uint32_t gt_chrome_track(struct gt_chrome *chrome, const struct gt_track_request
 void gt_chrome_rename_stream(struct gt_chrome *chrome, const struct gt_event *event);
 /* The device's properties arrived: prints its name again if it was printed without them. */
 bool gt_chrome_rename_device(struct gt_chrome *chrome, const struct gt_device_event *device);
+
+/* ---- host.c ---- */
+
+/* One step from the first to the last event. */
+void gt_chrome_put_whole_step(struct gt_chrome *chrome);
 
 /* ---- chrome.c ---- */
 
@@ -225,6 +232,8 @@ struct gt_chrome {
 	/* where the slice that is being printed has its correlation id and its start, in the batch
 	 */
 	struct gt_chrome_number id, start;
+	uint64_t oldest; /* trace ns: the earliest start of a slice, UINT64_MAX: there is none */
+	bool has_steps;  /* or operators, from which readers take the times of steps, too */
 	struct gt_file_tally tally; /* of the event being printed */
 	bool is_recalling;          /* the event is in the file already, */
 	uint32_t recalled_tid;      /* on this track */

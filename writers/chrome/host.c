@@ -259,11 +259,19 @@ static void begin_range(struct gt_json *json, const struct gt_range_event *range
 		gt_chrome_begin(json, "X", "user_annotation");
 }
 
+#define STEP "ProfilerStep#"
+
+static bool is_step(const struct gt_string *name)
+{
+	return name && !strncmp(name->text, STEP, sizeof(STEP) - 1);
+}
+
 void gt_chrome_put_range(struct gt_chrome *chrome, const struct gt_event *event)
 {
 	struct gt_json *json = &chrome->file.batch;
 	uint32_t tid = event->tid;
 
+	chrome->has_steps |= event->range.is_operator || is_step(event->range.name);
 	if (event->range.detached)
 		tid = thread_track(chrome, event, GT_TRACK_RANGE);
 	else
@@ -280,6 +288,23 @@ void gt_chrome_put_range(struct gt_chrome *chrome, const struct gt_event *event)
 	put_operator_args(json, &event->range);
 	gt_chrome_put_stack(chrome, event->stack, false);
 	gt_chrome_end_args(chrome);
+}
+
+/* TensorBoard's times are those of steps, else of operators; without both they are -1.8e19 us. */
+void gt_chrome_put_whole_step(struct gt_chrome *chrome)
+{
+	struct gt_json *json = &chrome->file.batch;
+	struct gt_event whole = {.start = chrome->oldest, .end = chrome->file.output.newest};
+	size_t begin = json->length;
+
+	chrome->tally = (struct gt_file_tally){.key = GT_LEDGER_COUNT_};
+	gt_chrome_name_whole(chrome);
+	gt_chrome_begin(json, "X", GT_WHOLE_STEP_CATEGORY);
+	gt_json_literal(json, "name", GT_WHOLE_STEP_NAME);
+	put_host_slice(chrome, &whole, GT_TRACK_WHOLE);
+	gt_json_member_u64(json, GT_WHOLE_STEP_ROW, 1);
+	gt_chrome_end_args(chrome);
+	gt_chrome_file_commit(&chrome->file, begin, &chrome->tally);
 }
 
 static void put_unified_args(struct gt_json *json, const struct gt_unified_facts *facts)
@@ -334,16 +359,15 @@ void gt_chrome_put_frame(struct gt_chrome *chrome, const struct gt_event *event)
  * work of one step lies in the time of the next one. */
 static void put_shadow_name(struct gt_chrome *chrome, const struct gt_string *name)
 {
-	static const char step[] = "ProfilerStep#";
 	struct gt_json *json = &chrome->file.batch;
 	char text[64];
 
 	gt_json_key(json, "name");
-	if (!name || strncmp(name->text, step, sizeof(step) - 1)) {
+	if (!is_step(name)) {
 		gt_chrome_put_string(&chrome->texts, json, name);
 		return;
 	}
-	gt_text_format(text, sizeof(text), "step %s", name->text + sizeof(step) - 1);
+	gt_text_format(text, sizeof(text), "step %s", name->text + sizeof(STEP) - 1);
 	gt_json_cstr(json, text);
 }
 

@@ -9,6 +9,7 @@
 
 #include "core/guest/text.h"
 #include "core/hash.h"
+#include "core/schema/event_names.h"
 
 #define FIRST_THREADS  256u
 #define MAX_THREADS    131072u
@@ -141,6 +142,15 @@ void gt_chrome_name_thread(struct gt_chrome *chrome, uint32_t tid)
 	put_thread(chrome, thread);
 	begin_metadata(chrome, json, "thread_sort_index", gt_chrome_pid(chrome), tid);
 	put_sort_index(json, tid);
+}
+
+void gt_chrome_name_whole(struct gt_chrome *chrome)
+{
+	struct gt_json *json = &chrome->file.batch;
+
+	begin_metadata(chrome, json, "thread_name", gt_chrome_pid(chrome), GT_TRACK_WHOLE);
+	gt_json_literal(json, "name", GT_WHOLE_STEP_ROW);
+	end_metadata(json);
 }
 
 bool gt_chrome_rename_thread(struct gt_chrome *chrome, uint32_t tid, const struct gt_string *name)
