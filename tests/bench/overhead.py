@@ -90,31 +90,34 @@ def least(runs):
 
 def compare(name, words, mode, base, option):
     plain, again, traced = [], [], []
+    threads, launches, pace = words[0], words[0] * words[1], words.pop()
     for _ in range(RUNS):
         for runs, how in ((plain, base), (traced, True), (again, base)):
-            process, threads, spun, elapsed, ledger = run(words, how, *([option] if how is True else []))
+            process, used, spun, elapsed, ledger = run(words, how, *([option] if how is True else []))
             own = ledger["cost_own_ns"] / 1e9 if ledger else 0
-            runs.append(((threads + own if base else process) - spun, max(process, elapsed), ledger))
-    without, launches = least(plain), words[0] * words[1]
-    ledger = least(traced)[2]
-    found, told = 100 * (least(traced)[0] - without[0]) / without[1], figure(ledger)
-    null = 100 * (least(again)[0] - without[0]) / without[1]
-    added = 1e9 * (least(traced)[0] - without[0]) / launches
-    counted = (ledger["cost_added_ns"] + ledger["cost_own_ns"]) / launches
-    print(f"| {mode} | {name} | {1e9 * without[1] / launches:.0f} | {1e9 * without[0] / launches:.0f} | {added:.0f} "
-          f"| {counted:.0f} | {found:.2f} | {told:.2f} | {told - found:+.2f} | {null:+.2f} |", flush=True)
+            runs.append(((used + own if base else process) - spun, process, elapsed, ledger, own))
+    (without, process, *_), (with_it, _, elapsed, ledger, own) = least(plain), least(traced)
+    added, null = with_it - without, least(again)[0] - without
+    counted = (ledger["cost_added_ns"] + ledger["cost_own_ns"]) / 1e9
+    # what was added to a thread made the run longer
+    share = 100 * added / max(process, elapsed - (added - own) / threads)
+    a_launch = [1e9 * seconds / launches for seconds in (process, without, added, counted)]
+    print(f"| {mode} | {name} | " + " | ".join(f"{ns:.0f}" for ns in a_launch)
+          + f" | {(a_launch[3] - a_launch[2]) / pace / 10:+.2f} | {1e9 * null / launches / pace / 10:+.2f} "
+          f"| {share:.2f} | {figure(ledger):.2f} |", flush=True)
 
 
 def main():
-    print("| mode | program | a launch without, ns | of it not arithmetic | outside, ns | the tracer's, ns | outside, % "
-          "| the tracer's figure, % | difference | base twice |")
+    print("| mode | program | processor time of a launch without, ns | of it not arithmetic | outside, ns "
+          "| the tracer's, ns | points at that pace | base twice | outside, % | the tracer's figure, % |")
     print("| --- | --- | --- | --- | --- | --- | --- | --- | --- | --- |")
     speed = rounds_per_us()
     for mode, base, option in (("hooks", False, "GPUTRACE_MODE=hooks"), ("CUPTI", "floor", "GPUTRACE_MODE=auto")):
         for name, threads, launches, us, *words in WORKLOADS:
             if ROWS and not any(row in f"{mode}, {name}" for row in ROWS):
                 continue
-            compare(name, [threads, launches, round(us * speed), *words], mode, base, option)
+            pace = us + words[-1] / 100  # us of a launch, with the rest behind each 100th
+            compare(name, [threads, launches, round(us * speed), *words, pace], mode, base, option)
 
 
 if __name__ == "__main__":
