@@ -9,7 +9,7 @@
  * sleeps PAUSE microseconds. Prints the processor time of the process meanwhile, of these threads,
  * and how much of the latter was arithmetic, in ns: that takes 1 to 3 % more or less from run to
  * run, by itself. A round that takes half as long again as most was interrupted, and counts as
- * that long.
+ * one of those.
  */
 #include <nvtx3/nvToolsExt.h>
 #include <pthread.h>
@@ -76,12 +76,12 @@ static int by_time(const void *a, const void *b)
 
 static uint64_t sum_of(uint64_t block[BLOCK])
 {
-	uint64_t sum = 0, most;
+	uint64_t sum = 0, usual;
 
 	qsort(block, BLOCK, sizeof(*block), by_time);
-	most = block[BLOCK / 2] * 3 / 2;
+	usual = block[BLOCK / 2];
 	for (int i = 0; i < BLOCK; i++)
-		sum += block[i] < most ? block[i] : most;
+		sum += block[i] < usual * 3 / 2 ? block[i] : usual;
 	return sum;
 }
 
