@@ -5,7 +5,6 @@
 #include "preload/libraries/cublas_real.h"
 
 #include <dlfcn.h>
-#include <errno.h>
 #include <stdatomic.h>
 #include <stddef.h>
 #include <string.h>
@@ -59,18 +58,10 @@ static bool is_of_lt(const char *name)
 	return !strncmp(name, prefix, sizeof(prefix) - 1);
 }
 
-/* What comes behind us in the order of the program; dlsym does not see what Python loads for itself
- * alone. */
 static void *look_for(const char *name)
 {
-	int saved = errno;
-	void *function = dlsym(RTLD_NEXT, name);
-	const char *const *of = is_of_lt(name) ? lt_sonames : sonames;
+	void *function = gt_elf_find_behind(RTLD_NEXT, name, is_of_lt(name) ? lt_sonames : sonames);
 
-	for (size_t i = 0; !function && of[i]; i++)
-		function = (void *)gt_elf_find_loaded(of[i], name, NULL);
-	gt_elf_keep(function);
-	errno = saved;
 	return function ? function : NONE;
 }
 

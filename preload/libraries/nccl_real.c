@@ -5,13 +5,12 @@
 #include "preload/libraries/nccl_real.h"
 
 #include <dlfcn.h>
-#include <errno.h>
 #include <stdatomic.h>
 
 #include "core/elf/elf_lookup.h"
 
-#define SONAME "libnccl.so.2"
-#define NONE   ((void *)1) /* was looked for and not found */
+static const char *const sonames[] = {"libnccl.so.2", NULL};
+#define NONE ((void *)1) /* was looked for and not found */
 
 static const char *const names[] = {
 	NULL,
@@ -24,17 +23,10 @@ static const char *const helper_names[] = {"ncclCommCount", "ncclCommUserRank", 
 static void *_Atomic found[GT_NCCL_FUNCTION_COUNT_];
 static void *_Atomic helpers[NCCL_HELPER_COUNT_];
 
-/* What comes behind us in the order of the program; dlsym does not see what Python loads for itself
- * alone. */
 static void *look_for(const char *name)
 {
-	int saved = errno;
-	void *function = dlsym(RTLD_NEXT, name);
+	void *function = gt_elf_find_behind(RTLD_NEXT, name, sonames);
 
-	if (!function)
-		function = (void *)gt_elf_find_loaded(SONAME, name, NULL);
-	gt_elf_keep(function);
-	errno = saved;
 	return function ? function : NONE;
 }
 

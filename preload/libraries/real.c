@@ -5,7 +5,6 @@
 #include "preload/libraries/real.h"
 
 #include <dlfcn.h>
-#include <errno.h>
 #include <stdatomic.h>
 #include <stddef.h>
 
@@ -16,18 +15,9 @@
 
 static void *_Atomic found[GT_MATH_FUNCTION_COUNT_];
 
-/* What comes behind us in the order of the program; dlsym does not see what Python loads for itself
- * alone. */
 void *real_symbol(const struct real_library *library, const char *name)
 {
-	int saved = errno;
-	void *function = dlsym(RTLD_NEXT, name);
-
-	for (size_t i = 0; !function && library->sonames[i]; i++)
-		function = (void *)gt_elf_find_loaded(library->sonames[i], name, NULL);
-	gt_elf_keep(function);
-	errno = saved;
-	return function;
+	return gt_elf_find_behind(RTLD_NEXT, name, library->sonames);
 }
 
 void *real_function(const struct real_library *library, enum gt_math_function function)

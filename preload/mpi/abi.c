@@ -6,7 +6,6 @@
 #include "preload/mpi/abi.h"
 
 #include <dlfcn.h>
-#include <errno.h>
 #include <stdatomic.h>
 #include <stddef.h>
 #include <string.h>
@@ -20,9 +19,9 @@
 #define MPICH_TYPE_NULL    0x0c000000u
 #define MPICH_STATUS_FIRST 2 /* words in front of MPI_SOURCE in a status */
 
-static const char *const sonames[] = {"libmpi.so.40", "libmpich.so.12",     "libmpi.so.12",
-				      "libmpi.so.80", "libmpi_cray.so.12",  "libmpi_gnu.so.12",
-				      "libmpi.so.20", "libmpi_nvidia.so.12"};
+static const char *const sonames[] = {"libmpi.so.40", "libmpich.so.12",      "libmpi.so.12",
+				      "libmpi.so.80", "libmpi_cray.so.12",   "libmpi_gnu.so.12",
+				      "libmpi.so.20", "libmpi_nvidia.so.12", NULL};
 
 /* Each of them as PMPI_, and without the first letter as MPI_. */
 static const char *const names[] = {
@@ -51,17 +50,10 @@ static struct {
 } open_mpi;
 static _Atomic int abi; /* enum mpi_abi + 1; 0: not looked for */
 
-/* What comes behind us in the order of the program; dlsym does not see what Python loads for itself
- * alone. */
 static void *look_from(void *where, const char *name)
 {
-	int saved = errno;
-	void *symbol = dlsym(where, name);
+	void *symbol = gt_elf_find_behind(where, name, sonames);
 
-	for (size_t i = 0; !symbol && i < sizeof(sonames) / sizeof(sonames[0]); i++)
-		symbol = (void *)gt_elf_find_loaded(sonames[i], name, NULL);
-	gt_elf_keep(symbol);
-	errno = saved;
 	return symbol ? symbol : NONE;
 }
 

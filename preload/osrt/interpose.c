@@ -21,6 +21,8 @@ static void *look_for(enum os_real function)
 	int saved = errno;
 	void *address = dlsym(RTLD_NEXT, names[function]);
 
+	if (!address)
+		dlerror(); /* the program did not ask */
 	atomic_store_explicit(&found[function], address, memory_order_relaxed);
 	errno = saved;
 	return address;

@@ -264,14 +264,16 @@ class Products(unittest.TestCase):
         self.assertEqual([e["args"] for e in trace.slices if e["name"] == "dlopen" and "libcublas" in e["args"].get("file", "")], [])
 
     def test_library_that_is_loaded_again(self):
-        """It may be unloaded, with a plug-in, and come back elsewhere: calls go where it is."""
+        """It may be unloaded, with a plug-in, and come back elsewhere: calls go where it is, and leave no error of the loader."""
         cc = shutil.which("cc") or shutil.which("gcc") or shutil.which("clang")
         if not cc or preloading.RUNTIMES:
             self.skipTest("no C compiler, or a sanitizer")
         for name, text, words in (
                 ("libcublas.so.13", "int cublasGetProperty(int t, int *v) { *v = t ? 0 : 13; return 0; }\nint cublasSgemm_v2(void) { return 5; }\n",
                  ("-Wl,-soname,libcublas.so.13",)),
-                ("plug.so", "int cublasSgemm_v2(void *, ...);\nint call(void) { return cublasSgemm_v2(0, 0, 0, 0L, 0L, 0L, 0L, 0L, 0L, 0L, 0L, 0L, 0L, 0L, 0L); }\n",
+                ("plug.so", "int cublasSgemm_v2(void *, ...);\n"
+                 "char *dlerror(void);\nint call(void) { dlerror(); int r = cublasSgemm_v2(0, 0, 0, 0L, 0L, 0L, 0L, 0L, 0L, 0L, 0L, 0L, 0L, 0L, 0L); "
+                 "return dlerror() ? -1 : r; }\n",
                  ("-L" + self.folder, "-l:libcublas.so.13", "-Wl,--disable-new-dtags,-rpath," + self.folder))):
             subprocess.run([cc, "-shared", "-fPIC", "-x", "c", "-", "-o", os.path.join(self.folder, name), *words], input=text, text=True,
                            check=True, timeout=120)
