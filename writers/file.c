@@ -19,13 +19,15 @@ _Static_assert(GT_LEDGER_COUNT_ * 64 + 2048 < GT_FILE_TAIL, "the end has its roo
 /* Batches of a file that has much room. */
 #define LARGE_BATCHES 64u
 
-static size_t next_batch(const struct gt_file *file)
+static size_t next_batch(const struct gt_file *file, size_t overwritten)
 {
-	bool is_roomy = gt_sink_room(file->sink, file->written.offset) >=
-			LARGE_BATCHES * GT_FILE_BATCH_LARGE;
+	uint64_t begin = file->written.offset;
+	uint64_t end = begin + overwritten + GT_FILE_BATCH_LARGE;
+	bool is_roomy = gt_sink_room(file->sink, begin) >= LARGE_BATCHES * GT_FILE_BATCH_LARGE;
 
-	return is_roomy && gt_memory_is_ample(2 * GT_FILE_BATCH_LARGE) ? GT_FILE_BATCH_LARGE
-								       : GT_FILE_BATCH;
+	return is_roomy && gt_memory_is_ample(2 * GT_FILE_BATCH_LARGE)
+		       ? (size_t)(end - end % GT_FILE_ALIGNED - begin)
+		       : GT_FILE_BATCH;
 }
 
 static void add_up(struct gt_ledger *to, const struct gt_ledger *from)
@@ -89,14 +91,14 @@ static void lose_kinds(struct gt_losses *lost, const struct gt_ledger *ledger,
 }
 
 /* The batch is in the file: counts its events and marks its end as a place to fall back to. */
-static void batch_is_written(struct gt_file *file, size_t size)
+static void batch_is_written(struct gt_file *file, size_t size, size_t overwritten)
 {
-	file->written.offset += size;
+	file->written.offset += size - overwritten;
 	file->written.events += file->batch_events;
 	add_up(&file->written.ledger, &file->batch_ledger);
 	file->batch_events = 0;
 	file->batch_ledger = (struct gt_ledger){0};
-	file->batch = next_batch(file);
+	file->batch = next_batch(file, overwritten);
 	if (file->written.offset - file->back[1].offset >= GT_FILE_TAIL) {
 		file->back[0] = file->back[1];
 		file->back[1] = file->written;
@@ -135,7 +137,7 @@ int gt_file_write(struct gt_file *file, const void *data, size_t size, size_t ov
 		file->has_next = false; /* the disk is full, not the file */
 		return gt_file_stop(file, error);
 	}
-	batch_is_written(file, size - overwritten);
+	batch_is_written(file, size, overwritten);
 	return 0;
 }
 

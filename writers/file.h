@@ -21,6 +21,9 @@
  * and the file far from its limit. */
 #define GT_FILE_BATCH       ((size_t)64 << 10)
 #define GT_FILE_BATCH_LARGE ((size_t)256 << 10)
+/* Where large ones end, with what the next one overwrites: one that ends inside a page costs a
+ * quarter more. */
+#define GT_FILE_ALIGNED     ((size_t)64 << 10)
 /* Upper bound of the end of a closed file. */
 #define GT_FILE_TAIL        ((size_t)12 << 10)
 
@@ -36,7 +39,7 @@ struct gt_file {
 	struct gt_sink *sink;
 	struct gt_file_mark written; /* up to the end of the last batch */
 	struct gt_file_mark back[2]; /* earlier places; back[0] is GT_FILE_TAIL or more before */
-	size_t batch;                /* bytes: when it is written; the writer owns it */
+	size_t batch;                /* most bytes of it; the writer owns it */
 	uint64_t batch_events;       /* in the batch */
 	struct gt_ledger batch_ledger;
 	struct gt_losses lost;

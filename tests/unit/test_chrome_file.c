@@ -148,3 +148,38 @@ Test(chrome_file, lines_longer_than_a_batch)
 	free(name);
 	trace_end(&t);
 }
+
+/* Blanks at the end of a line, no line of them; the file stays a closed array. */
+Test(chrome_file, large_batches_end_where_pages_do)
+{
+	struct trace t;
+	struct gt_event event = {.kind = GT_EVENT_API, .tid = 4100};
+	uint64_t lines = 0, blanks = 0;
+	char *line, *end, *last;
+
+	trace_open(&t);
+	event.api.name = trace_string(&t, "cudaMalloc");
+	for (uint64_t i = 0; i < 10000; i++) {
+		event.start = AT(i * 1000 + i % 7);
+		event.end = event.start + 1 + i * i % 100000;
+		trace_event(&t, &event);
+	}
+	trace_read(&t);
+	cr_assert_gt(t.size, 4 * 262144);
+	cr_assert_eq(t.size % 65536, 0, "%zu", t.size);
+	cr_assert_str_eq(t.text + t.size - 3, "\n]\n");
+	for (line = t.text + 16384; *line != ']'; line = end + 1, lines++) {
+		end = strchr(line, '\n');
+		cr_assert(line[0] == ',' && line[1] == '{', "%.20s", line);
+		blanks += end[-1] == ' ';
+		for (last = end; last[-1] == ' '; last--)
+			continue;
+		cr_assert_eq(last[-1], '}');
+	}
+	cr_assert_gt(blanks, 2);
+	cr_assert_gt(lines, 6000);
+	cr_assert_eq(trace_close(&t), 0);
+	cr_assert_eq(t.ledger.count[GT_LEDGER_CALLS_WRITTEN], 10000);
+	cr_assert_eq(t.ledger.count[GT_LEDGER_BYTES_WRITTEN] > t.size, true);
+	trace_end(&t);
+}

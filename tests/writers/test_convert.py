@@ -24,7 +24,8 @@ def convert(source, target):
 
 
 def events(path):
-    return [line for line in files.read(path).decode().splitlines() if line.startswith(",{")]
+    """Without the blanks behind the last event of a batch."""
+    return [line.rstrip() for line in files.read(path).decode().splitlines() if line.startswith(",{")]
 
 
 WHOLE = os.path.join(WHERE, "whole.pftrace")

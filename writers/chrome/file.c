@@ -150,20 +150,42 @@ static void restore_end(struct gt_file *output)
 		gt_sink_write(output->sink, output->written.offset, "]\n", 2);
 }
 
-/* Writes the first @size bytes of the batch and a closing bracket. */
-static int write_batch(struct gt_chrome_file *file, size_t size)
+/* Most blanks for the sake of the alignment. */
+#define BLANKS_MOST 1024u
+
+/* Blanks behind the first @size bytes with which a batch that is full ends where the next one shall
+ * begin. */
+static size_t blanks_of(const struct gt_chrome_file *file, size_t size)
+{
+	const struct gt_file *output = &file->output;
+	size_t left = output->batch - 2 - size; /* wraps behind an event that is longer */
+
+	return output->batch > GT_FILE_BATCH && left <= BLANKS_MOST &&
+			       gt_sink_can_patch(output->sink) && file->batch.text[size - 1] == '\n'
+		       ? left
+		       : 0;
+}
+
+/* Writes the first @size bytes of the batch, @blanks at the end of their last line, and a closing
+ * bracket. */
+static int write_batch(struct gt_chrome_file *file, size_t size, size_t blanks)
 {
 	struct gt_json *batch = &file->batch;
 	size_t bracket = gt_sink_can_patch(file->output.sink) ? 2 : 0;
-	char saved[2];
+	char saved[BLANKS_MOST + 2], *end;
 	int error;
 
-	if (batch->capacity - size < 2 && !gt_json_grow(batch, 2))
+	if (batch->capacity - size < blanks + 2 && !gt_json_grow(batch, blanks + 2))
 		return gt_file_stop(&file->output, -ENOMEM);
-	memcpy(saved, batch->text + size, 2);
-	memcpy(batch->text + size, "]\n", bracket);
-	error = gt_file_write(&file->output, batch->text, size + bracket, bracket);
-	memcpy(batch->text + size, saved, 2);
+	end = batch->text + size;
+	memcpy(saved, end, blanks + 2);
+	if (blanks) {
+		memset(end - 1, ' ', blanks);
+		end[blanks - 1] = '\n';
+	}
+	memcpy(end + blanks, "]\n", bracket);
+	error = gt_file_write(&file->output, batch->text, size + blanks + bracket, bracket);
+	memcpy(end, saved, blanks + 2);
 	if (error < 0)
 		restore_end(&file->output);
 	return error;
@@ -174,7 +196,7 @@ int gt_chrome_file_flush(struct gt_chrome_file *file)
 	int error = file->output.error;
 
 	if (!error && file->batch.length)
-		error = write_batch(file, file->batch.length);
+		error = write_batch(file, file->batch.length, 0);
 	gt_json_cut(&file->batch, 0);
 	return error;
 }
@@ -198,7 +220,7 @@ int gt_chrome_file_commit(struct gt_chrome_file *file, size_t begin,
 		return -ENOMEM;
 	}
 	if (batch->length + 2 > file->output.batch && begin) {
-		error = write_batch(file, begin);
+		error = write_batch(file, begin, blanks_of(file, begin));
 		memmove(batch->text, batch->text + begin, batch->length - begin);
 		gt_json_cut(batch, batch->length - begin);
 	}
