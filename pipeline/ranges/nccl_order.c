@@ -6,6 +6,14 @@
 
 #include <stddef.h>
 
+#include "core/guest/memory.h"
+
+void gt_nccl_order_fini(struct gt_nccl_order *order)
+{
+	if (order->kept)
+		gt_memory_unmap(order->kept, sizeof(*order->kept));
+}
+
 static struct gt_nccl_communicator *find(struct gt_nccl_order *order, uint64_t communicator)
 {
 	for (uint32_t i = 0; i < order->communicator_count; i++)
@@ -45,14 +53,16 @@ static uint64_t put(struct gt_nccl_order *order, const struct gt_nccl_ticket *ti
 	uint64_t number = order->last_ticket + 1;
 	uint32_t at = (uint32_t)(number % GT_NCCL_TICKETS);
 
-	if (order->tickets[at].is_waiting) {
+	if (!order->kept)
+		order->kept = gt_memory_map(sizeof(*order->kept));
+	if (!order->kept || order->kept->tickets[at].is_waiting) {
 		order->is_unclear = true;
 		return 0;
 	}
-	order->tickets[at] = *ticket;
-	order->tickets[at].is_waiting = true;
-	order->tickets[at].number = order->last_ticket = number;
-	order->waiting[order->waiting_count++] = at;
+	order->kept->tickets[at] = *ticket;
+	order->kept->tickets[at].is_waiting = true;
+	order->kept->tickets[at].number = order->last_ticket = number;
+	order->kept->waiting[order->waiting_count++] = at;
 	return number;
 }
 
@@ -101,7 +111,7 @@ uint64_t gt_nccl_order_call(struct gt_nccl_order *order, uint64_t communicator, 
 
 static uint64_t time_at(const struct gt_nccl_order *order, uint32_t i)
 {
-	return order->tickets[order->waiting[i]].time;
+	return order->kept->tickets[order->kept->waiting[i]].time;
 }
 
 /* By time; those of one thread are so already. */
@@ -109,12 +119,12 @@ static void sort(struct gt_nccl_order *order)
 {
 	for (uint32_t gap = order->waiting_count / 2; gap; gap /= 2)
 		for (uint32_t i = gap; i < order->waiting_count; i++) {
-			uint32_t moved = order->waiting[i], at = i;
-			uint64_t time = order->tickets[moved].time;
+			uint32_t moved = order->kept->waiting[i], at = i;
+			uint64_t time = order->kept->tickets[moved].time;
 
 			for (; at >= gap && time_at(order, at - gap) > time; at -= gap)
-				order->waiting[at] = order->waiting[at - gap];
-			order->waiting[at] = moved;
+				order->kept->waiting[at] = order->kept->waiting[at - gap];
+			order->kept->waiting[at] = moved;
 		}
 }
 
@@ -179,17 +189,18 @@ void gt_nccl_order_round_ends(struct gt_nccl_order *order, uint64_t losses,
 	if (!is_sorted(order))
 		sort(order);
 	for (; i < order->waiting_count && time_at(order, i) < order->began; i++)
-		settle(order, &order->tickets[order->waiting[i]], is_whole, told);
+		settle(order, &order->kept->tickets[order->kept->waiting[i]], is_whole, told);
 	for (; i < order->waiting_count; i++)
-		order->waiting[kept++] = order->waiting[i];
+		order->kept->waiting[kept++] = order->kept->waiting[i];
 	order->waiting_count = kept;
 }
 
 uint64_t gt_nccl_order_place(const struct gt_nccl_order *order, uint64_t ticket)
 {
-	const struct gt_nccl_ticket *at = &order->tickets[ticket % GT_NCCL_TICKETS];
+	const struct gt_nccl_ticket *at =
+		order->kept ? &order->kept->tickets[ticket % GT_NCCL_TICKETS] : NULL;
 
-	return ticket && at->number == ticket ? at->place : 0;
+	return ticket && at && at->number == ticket ? at->place : 0;
 }
 
 void gt_nccl_order_know(const struct gt_nccl_order *order, struct gt_library_call *call)

@@ -43,13 +43,18 @@ struct gt_nccl_ticket {
 	bool is_waiting;  /* for the end of a round */
 };
 
+/* The newest tickets, and places in tickets[] of those that wait. 1.4 MiB. */
+struct gt_nccl_tickets {
+	struct gt_nccl_ticket tickets[GT_NCCL_TICKETS]; /* by number modulo the size */
+	uint32_t waiting[GT_NCCL_TICKETS];
+};
+
 /* All of this process. Zeroed: none. */
 struct gt_nccl_order {
 	struct gt_nccl_communicator communicators[GT_NCCL_COMMUNICATORS];
-	uint32_t communicator_count;                    /* places that have been used */
-	struct gt_nccl_ticket tickets[GT_NCCL_TICKETS]; /* by number modulo the size */
+	uint32_t communicator_count;  /* places that have been used */
+	struct gt_nccl_tickets *kept; /* NULL: there was none, or no memory */
 	uint64_t last_ticket;
-	uint32_t waiting[GT_NCCL_TICKETS]; /* places in tickets[] */
 	uint32_t waiting_count;
 	uint64_t losses; /* when last looked */
 	uint64_t began;  /* MONOTONIC ns of the round */
@@ -62,6 +67,9 @@ struct gt_nccl_told {
 		     const struct gt_nccl_ticket *ticket);
 	void *context;
 };
+
+/* Gives its memory back. */
+void gt_nccl_order_fini(struct gt_nccl_order *order);
 
 /* A communicator of so many ranks, @made->members of them in this process. */
 void gt_nccl_order_begin(struct gt_nccl_order *order, const struct gt_nccl_communicator *made,

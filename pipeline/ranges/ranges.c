@@ -39,6 +39,7 @@ void gt_ranges_free(struct gt_ranges *ranges)
 	if (!ranges)
 		return;
 	gt_arena_fini(&ranges->arena);
+	gt_nccl_order_fini(&ranges->nccl);
 	gt_memory_unmap(ranges, sizeof(*ranges));
 }
 

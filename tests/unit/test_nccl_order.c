@@ -22,6 +22,7 @@ static void setup(void)
 
 static void teardown(void)
 {
+	gt_nccl_order_fini(order);
 	free(order);
 }
 
