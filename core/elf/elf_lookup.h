@@ -79,10 +79,4 @@ uintptr_t gt_elf_find_loaded(const char *soname, const char *name, const char *v
  * closes it. A lock of the loader; not where dlsym is forbidden. errno is kept. */
 void gt_elf_keep(const void *address);
 
-/* What comes behind the calling library in the order of the program (@where RTLD_NEXT;
- * RTLD_DEFAULT: in all of it), or else in the first loaded object of @sonames, whose end is NULL:
- * dlsym does not see what Python loads for itself alone. It is kept mapped. NULL: none. errno is
- * kept, and no error is left for the program's dlerror. */
-void *gt_elf_find_behind(void *where, const char *name, const char *const *sonames);
-
 #endif

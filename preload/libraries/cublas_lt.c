@@ -167,7 +167,8 @@ int cublasLtMatmul(void *handle, const void *product, const void *alpha, const v
 	EXPORTED int symbol parameters;                                                            \
 	int symbol parameters                                                                      \
 	{                                                                                          \
-		int(*real) parameters = (int(*) parameters)cublas_getter(CUBLAS_LT_##id);          \
+		int(*real) parameters = (int(*) parameters)cublas_getter_of(                       \
+			CUBLAS_LT_##id, __builtin_return_address(0));                              \
 		int result;                                                                        \
                                                                                                    \
 		if (!real) {                                                                       \

@@ -4,19 +4,17 @@
  */
 #include "preload/libraries/cublas_real.h"
 
-#include <dlfcn.h>
 #include <stdatomic.h>
 #include <stddef.h>
 #include <string.h>
 
-#include "core/elf/elf_lookup.h"
+#include "core/elf/behind.h"
 #include "preload/libraries/math.h"
 #include "preload/libraries/version.h"
 
-#define NONE             ((void *)1) /* was looked for and not found */
-#define TF32_MODE        3           /* CUBLAS_TF32_TENSOR_OP_MATH */
-#define MODE_MASK        15          /* flags of the mode are above */
-#define REAL_32F         1           /* cudaDataType + 1 */
+#define TF32_MODE        3  /* CUBLAS_TF32_TENSOR_OP_MATH */
+#define MODE_MASK        15 /* flags of the mode are above */
+#define REAL_32F         1  /* cudaDataType + 1 */
 #define COMPLEX_32F      5
 #define COMPUTE_32F      68
 #define COMPUTE_32F_TF32 77
@@ -27,8 +25,9 @@ static const char *const lt_sonames[] = {"libcublasLt.so.13", "libcublasLt.so.12
 					 "libcublasLt.so.11", "libcublasLt.so.10", NULL};
 static const struct real_library cublas = {"libcublas", sonames};
 static const struct real_library cublas_lt = {"libcublasLt", lt_sonames};
-static struct library_version version = {&cublas, "cublasGetProperty", 10, 13, 0};
-static struct library_version lt_version = {&cublas_lt, "cublasLtGetProperty", 10, 13, 0};
+static struct library_version version = {&cublas, "cublasGetProperty", 10, 13, {0}, NULL, false};
+static struct library_version lt_version = {&cublas_lt, "cublasLtGetProperty", 10, 13, {0}, NULL,
+					    false};
 
 static const char *const symbols[] = {
 	NULL,
@@ -36,7 +35,8 @@ static const char *const symbols[] = {
 #include "core/schema/cublas.def"
 };
 
-static void *_Atomic found[GT_MATH_FUNCTION_COUNT_];
+static struct gt_behind functions[GT_MATH_FUNCTION_COUNT_];
+static _Atomic bool is_missing[GT_MATH_FUNCTION_COUNT_];
 
 static const char *const getters[CUBLAS_GETTER_COUNT_] = {
 	[CUBLAS_MODE_OF_HANDLE] = "cublasGetMathMode",
@@ -49,7 +49,7 @@ static const char *const getters[CUBLAS_GETTER_COUNT_] = {
 	[CUBLAS_LT_LAYOUT_INIT] = "cublasLtMatrixLayoutInit_internal",
 	[CUBLAS_LT_LAYOUT_DESTROY] = "cublasLtMatrixLayoutDestroy",
 };
-static void *_Atomic found_getters[CUBLAS_GETTER_COUNT_];
+static struct gt_behind found_getters[CUBLAS_GETTER_COUNT_];
 
 static bool is_of_lt(const char *name)
 {
@@ -58,36 +58,41 @@ static bool is_of_lt(const char *name)
 	return !strncmp(name, prefix, sizeof(prefix) - 1);
 }
 
-static void *look_for(const char *name)
+static const char *const *sonames_of(const char *name)
 {
-	void *function = gt_elf_find_behind(RTLD_NEXT, name, is_of_lt(name) ? lt_sonames : sonames);
-
-	return function ? function : NONE;
+	return is_of_lt(name) ? lt_sonames : sonames;
 }
 
-void *cublas_real(enum gt_math_function function)
+static void *look_for(enum gt_math_function function, const void *caller)
 {
-	void *real = atomic_load_explicit(&found[function], memory_order_relaxed);
+	const char *name = symbols[function];
+	void *real = gt_behind_look(&functions[function], name, sonames_of(name), caller);
 
-	if (__builtin_expect(!real, 0)) {
-		real = look_for(symbols[function]);
-		atomic_store_explicit(&found[function], real, memory_order_relaxed);
-		if (real == NONE)
-			math_missing(symbols[function],
-				     is_of_lt(symbols[function]) ? "libcublasLt" : "libcublas");
-	}
-	return real == NONE ? NULL : real;
+	if (!real && !atomic_exchange(&is_missing[function], true))
+		math_missing(name, is_of_lt(name) ? "libcublasLt" : "libcublas");
+	return real;
+}
+
+void *cublas_real_of(enum gt_math_function function, const void *caller)
+{
+	void *real = gt_behind_known(&functions[function]);
+
+	return __builtin_expect(real != NULL, 1) ? real : look_for(function, caller);
 }
 
 void *cublas_getter(enum cublas_getter getter)
 {
-	void *real = atomic_load_explicit(&found_getters[getter], memory_order_relaxed);
+	return gt_behind_ask(&found_getters[getter], getters[getter], sonames_of(getters[getter]));
+}
 
-	if (__builtin_expect(!real, 0)) {
-		real = look_for(getters[getter]);
-		atomic_store_explicit(&found_getters[getter], real, memory_order_relaxed);
-	}
-	return real == NONE ? NULL : real;
+void *cublas_getter_of(enum cublas_getter getter, const void *caller)
+{
+	void *real = gt_behind_known(&found_getters[getter]);
+
+	return __builtin_expect(real != NULL, 1)
+		       ? real
+		       : gt_behind_look(&found_getters[getter], getters[getter],
+					sonames_of(getters[getter]), caller);
 }
 
 bool cublas_is_known(bool is_lt)

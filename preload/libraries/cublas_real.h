@@ -18,8 +18,11 @@
 /* The smallest cublasComputeType_t: numbers below are cudaDataType. */
 #define CUBLAS_FIRST_COMPUTE 64
 
-/* NULL: this cuBLAS has none, or there is no cuBLAS: said once. errno is kept. */
-void *cublas_real(enum gt_math_function function);
+/* For the module of @caller. NULL: it has none, nor has any other: said once. errno is kept. */
+void *cublas_real_of(enum gt_math_function function, const void *caller);
+
+/* In a function that takes the place of one of cuBLAS. */
+#define cublas_real(function) cublas_real_of(function, __builtin_return_address(0))
 
 /* Whether what is known here of arguments holds for this cuBLAS, or this cuBLASLt: else said once.
  */
@@ -40,8 +43,10 @@ enum cublas_getter {
 	CUBLAS_GETTER_COUNT_
 };
 
-/* NULL: the library has none. errno is kept. */
+/* Of the library that this thread went on to last, or for the module of @caller. NULL: there is
+ * none. errno is kept. */
 void *cublas_getter(enum cublas_getter getter);
+void *cublas_getter_of(enum cublas_getter getter, const void *caller);
 
 /* How @handle has @type (cudaDataType + 1) computed: by @compute, or by the faster type that its
  * math mode allows for single precision. */

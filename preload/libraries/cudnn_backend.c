@@ -15,7 +15,6 @@
 #include "preload/libraries/math.h"
 
 #define EXPORTED __attribute__((visibility("default")))
-#define NONE     ((void *)1) /* was looked for and not found */
 #define BITS     13
 
 /* cudnnBackendDescriptorType_t */
@@ -314,23 +313,23 @@ void cudnn_use_plan(const void *plan, const void *pack, struct gt_math_call *cal
 
 /* ---- the functions ---- */
 
-static void *real(void *_Atomic *found, const char *name)
+static void *real(struct gt_behind *function, const char *name, const void *caller)
 {
-	void *function = atomic_load_explicit(found, memory_order_relaxed);
+	static _Atomic bool is_missing;
+	void *found = gt_behind_known(function);
 
-	if (__builtin_expect(!function, 0)) {
-		function = real_symbol(&cudnn_library, name);
-		function = function ? function : NONE;
-		atomic_store_explicit(found, function, memory_order_relaxed);
-		if (function == NONE)
-			math_missing(name, cudnn_library.name);
-	}
-	return function == NONE ? NULL : function;
+	if (__builtin_expect(found != NULL, 1))
+		return found;
+	found = gt_behind_look(function, name, cudnn_library.sonames, caller);
+	if (!found && !atomic_exchange(&is_missing, true))
+		math_missing(name, cudnn_library.name);
+	return found;
 }
 
 #define REAL(symbol)                                                                               \
-	static void *_Atomic found;                                                                \
-	__typeof__(symbol) *go_on = (__typeof__(symbol) *)real(&found, #symbol)
+	static struct gt_behind function;                                                          \
+	__typeof__(symbol) *go_on =                                                                \
+		(__typeof__(symbol) *)real(&function, #symbol, __builtin_return_address(0))
 
 EXPORTED int cudnnBackendCreateDescriptor(int type, void **descriptor);
 int cudnnBackendCreateDescriptor(int type, void **descriptor)

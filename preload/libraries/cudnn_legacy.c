@@ -14,8 +14,7 @@
 #include "preload/libraries/math.h"
 
 #define EXPORTED __attribute__((visibility("default")))
-#define NONE     ((void *)1) /* was looked for and not found */
-#define FMA_MATH 3           /* CUDNN_FMA_MATH: no tensor cores */
+#define FMA_MATH 3 /* CUDNN_FMA_MATH: no tensor cores */
 #define FLOAT    1
 #define FIRST_9  90000u
 #define FIRST_10 100000u
@@ -58,18 +57,21 @@ static const char *const names[GETTER_COUNT] = {
 	[FREE_FILTER] = "cudnnDestroyFilterDescriptor",
 	[FREE_CONVOLUTION] = "cudnnDestroyConvolutionDescriptor",
 };
-static void *_Atomic found[GETTER_COUNT];
+static struct gt_behind functions[GETTER_COUNT];
 
+/* Of the library that this thread went on to last. */
 static void *getter(enum getter which)
 {
-	void *real = atomic_load_explicit(&found[which], memory_order_relaxed);
+	return gt_behind_ask(&functions[which], names[which], sonames);
+}
 
-	if (__builtin_expect(!real, 0)) {
-		real = real_symbol(&cudnn_library, names[which]);
-		real = real ? real : NONE;
-		atomic_store_explicit(&found[which], real, memory_order_relaxed);
-	}
-	return real == NONE ? NULL : real;
+static void *real_of(enum getter which, const void *caller)
+{
+	void *real = gt_behind_known(&functions[which]);
+
+	return __builtin_expect(real != NULL, 1)
+		       ? real
+		       : gt_behind_look(&functions[which], names[which], sonames, caller);
 }
 
 static uint64_t version(void)
@@ -86,17 +88,25 @@ int cudnn_not_supported(void)
 
 bool cudnn_is_known(void)
 {
-	static _Atomic int known; /* 1: yes, 2: no */
-	int is = atomic_load_explicit(&known, memory_order_relaxed);
+	static _Atomic int of_caller[1 + GT_BEHIND_CALLERS]; /* 1: yes, 2: no */
+	static void *_Atomic first;
+	_Atomic int *known = &of_caller[gt_behind_caller()];
+	int is = atomic_load_explicit(known, memory_order_relaxed);
+	void *asked = NULL, *getter_now;
 	uint64_t number;
 
 	if (__builtin_expect(is != 0, 1))
 		return is == 1;
+	getter_now = getter(VERSION);
+	if (!atomic_compare_exchange_strong(&first, &asked, getter_now) && asked != getter_now) {
+		atomic_store_explicit(known, 2, memory_order_relaxed); /* a second libcudnn */
+		return false;
+	}
 	number = version();
 	is = (number >= FIRST_8 && number < FIRST_V9) || (number >= FIRST_9 && number < FIRST_10)
 		     ? 1
 		     : 2;
-	if (atomic_exchange_explicit(&known, is, memory_order_relaxed) != is && is == 2)
+	if (atomic_exchange_explicit(known, is, memory_order_relaxed) != is && is == 2)
 		math_unknown("libcudnn", number);
 	return is == 1;
 }
@@ -221,7 +231,8 @@ void cudnn_use_convolution(const void *x, const void *w, const void *convolution
 	EXPORTED int symbol parameters;                                                            \
 	int symbol parameters                                                                      \
 	{                                                                                          \
-		int(*real) parameters = (int(*) parameters)getter(which);                          \
+		int(*real) parameters =                                                            \
+			(int(*) parameters)real_of(which, __builtin_return_address(0));            \
 		int result;                                                                        \
                                                                                                    \
 		if (!real) {                                                                       \

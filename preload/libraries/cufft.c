@@ -17,7 +17,7 @@
 
 static const char *const sonames[] = {"libcufft.so.12", "libcufft.so.11", "libcufft.so.10", NULL};
 static const struct real_library cufft = {"libcufft", sonames};
-static struct library_version version = {&cufft, "cufftGetProperty", 10, 12, 0};
+static struct library_version version = {&cufft, "cufftGetProperty", 10, 12, {0}, NULL, false};
 
 /* cufftType of the functions that execute one. */
 enum { ANY = 0, C2C = 0x29, R2C = 0x2a, C2R = 0x2c, Z2Z = 0x69, D2Z = 0x6a, Z2D = 0x6c };

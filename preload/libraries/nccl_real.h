@@ -11,10 +11,13 @@
 /* Also called, besides the functions that are interposed. */
 enum nccl_helper { NCCL_COMM_COUNT, NCCL_COMM_USER_RANK, NCCL_COMM_CU_DEVICE, NCCL_HELPER_COUNT_ };
 
-/* NULL: this NCCL has none, or there is no NCCL. errno is kept. */
-void *nccl_real(enum gt_nccl_function function);
+/* For the module of @caller. NULL: it has none, nor has any other. errno is kept. */
+void *nccl_real_of(enum gt_nccl_function function, const void *caller);
 
-/* See nccl_real(). */
+/* In a function that takes the place of one of NCCL. */
+#define nccl_real(function) nccl_real_of(function, __builtin_return_address(0))
+
+/* Of the library that this thread went on to last. */
 void *nccl_helper(enum nccl_helper helper);
 
 #endif

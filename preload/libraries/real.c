@@ -4,32 +4,35 @@
  */
 #include "preload/libraries/real.h"
 
-#include <dlfcn.h>
-#include <stdatomic.h>
-#include <stddef.h>
+#include <stdbool.h>
 
-#include "core/elf/elf_lookup.h"
 #include "preload/libraries/math.h"
 
-#define NONE ((void *)1) /* was looked for and not found */
+static struct gt_behind functions[GT_MATH_FUNCTION_COUNT_];
+static _Atomic bool is_missing[GT_MATH_FUNCTION_COUNT_];
 
-static void *_Atomic found[GT_MATH_FUNCTION_COUNT_];
+static void *look_for(const struct real_library *library, enum gt_math_function function,
+		      const void *caller)
+{
+	const char *name = gt_math_function(function);
+	void *real = gt_behind_look(&functions[function], name, library->sonames, caller);
+
+	if (!real && !atomic_exchange(&is_missing[function], true))
+		math_missing(name, library->name);
+	return real;
+}
 
 void *real_symbol(const struct real_library *library, const char *name)
 {
-	return gt_elf_find_behind(RTLD_NEXT, name, library->sonames);
+	struct gt_behind function = {0};
+
+	return gt_behind_ask(&function, name, library->sonames);
 }
 
-void *real_function(const struct real_library *library, enum gt_math_function function)
+void *real_function_of(const struct real_library *library, enum gt_math_function function,
+		       const void *caller)
 {
-	void *real = atomic_load_explicit(&found[function], memory_order_relaxed);
+	void *real = gt_behind_known(&functions[function]);
 
-	if (__builtin_expect(!real, 0)) {
-		real = real_symbol(library, gt_math_function(function));
-		real = real ? real : NONE;
-		atomic_store_explicit(&found[function], real, memory_order_relaxed);
-		if (real == NONE)
-			math_missing(gt_math_function(function), library->name);
-	}
-	return real == NONE ? NULL : real;
+	return __builtin_expect(real != NULL, 1) ? real : look_for(library, function, caller);
 }

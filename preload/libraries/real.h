@@ -6,6 +6,7 @@
 #ifndef GT_PRELOAD_LIBRARIES_REAL_H
 #define GT_PRELOAD_LIBRARIES_REAL_H
 
+#include "core/elf/behind.h"
 #include "core/schema/math_call.h"
 
 /* A library and the names of its versions, up to a NULL. */
@@ -14,10 +15,16 @@ struct real_library {
 	const char *const *sonames;
 };
 
-/* NULL: the library of this process has none, or there is none: said once. errno is kept. */
-void *real_function(const struct real_library *library, enum gt_math_function function);
+/* For the module of @caller. NULL: it has none, nor has any other: said once. */
+void *real_function_of(const struct real_library *library, enum gt_math_function function,
+		       const void *caller);
 
-/* The same of a function of any name, looked for each time, and nothing is said. */
+/* In a function that takes the place of one of the library's. */
+#define real_function(library, function)                                                           \
+	real_function_of(library, function, __builtin_return_address(0))
+
+/* A function of any name for the module that this thread went on from last, looked for each time,
+ * and nothing is said. */
 void *real_symbol(const struct real_library *library, const char *name);
 
 #endif

@@ -16,10 +16,14 @@ struct library_version {
 	const struct real_library *library;
 	const char *getter;
 	int first, last;
-	_Atomic int known; /* 0: not asked yet, 1: yes, 2: no */
+	/* by the module that calls: 0: not asked yet, 1: yes, 2: no */
+	_Atomic int known[1 + GT_BEHIND_CALLERS];
+	void *_Atomic asked; /* the getter of the library that counts */
+	_Atomic bool is_said;
 };
 
-/* False: of another version, which is said once. */
+/* For the module that this thread went on from last. False: of another version, which is said once,
+ * or a second library of the kind in one process. */
 bool library_is_known(struct library_version *version);
 
 #endif

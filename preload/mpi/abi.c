@@ -6,11 +6,12 @@
 #include "preload/mpi/abi.h"
 
 #include <dlfcn.h>
+#include <errno.h>
 #include <stdatomic.h>
 #include <stddef.h>
 #include <string.h>
 
-#include "core/elf/elf_lookup.h"
+#include "core/elf/behind.h"
 
 #define NONE               ((void *)1) /* was looked for and not found */
 
@@ -41,8 +42,7 @@ static const char *const helper_names[MPI_HELPER_COUNT_] = {
 	[MPI_HELP_TRANSLATE_RANKS] = "PMPI_Group_translate_ranks",
 };
 
-static void *_Atomic found[2][GT_MPI_FUNCTION_COUNT_];
-static void *_Atomic helpers[MPI_HELPER_COUNT_];
+static struct gt_behind functions[2][GT_MPI_FUNCTION_COUNT_], helpers[MPI_HELPER_COUNT_];
 
 /* Addresses of Open MPI's objects, set before the ABI is. */
 static struct {
@@ -50,43 +50,39 @@ static struct {
 } open_mpi;
 static _Atomic int abi; /* enum mpi_abi + 1; 0: not looked for */
 
-static void *look_from(void *where, const char *name)
-{
-	void *symbol = gt_elf_find_behind(where, name, sonames);
-
-	return symbol ? symbol : NONE;
-}
-
 static void *look_for(const char *name)
 {
-	return look_from(RTLD_NEXT, name);
+	struct gt_behind function = {0};
+	void *found = gt_behind_ask(&function, name, sonames);
+
+	return found ? found : NONE;
 }
 
 /* The program may have a copy of its own, which is the one that counts. */
 static void *look_for_object(const char *name)
 {
-	return look_from(RTLD_DEFAULT, name);
+	int saved = errno;
+	void *found = dlsym(RTLD_DEFAULT, name);
+
+	if (!found)
+		dlerror(); /* the program did not ask */
+	errno = saved;
+	return found ? found : look_for(name);
 }
 
-static void *get(void *_Atomic *slot, const char *name)
+void *mpi_real_of(enum gt_mpi_function function, bool is_profiling, const void *caller)
 {
-	void *function = atomic_load_explicit(slot, memory_order_relaxed);
+	struct gt_behind *behind = &functions[is_profiling][function];
+	void *real = gt_behind_known(behind);
 
-	if (__builtin_expect(!function, 0)) {
-		function = look_for(name);
-		atomic_store_explicit(slot, function, memory_order_relaxed);
-	}
-	return function == NONE ? NULL : function;
-}
-
-void *mpi_real(enum gt_mpi_function function, bool is_profiling)
-{
-	return get(&found[is_profiling][function], names[function] + !is_profiling);
+	return __builtin_expect(real != NULL, 1)
+		       ? real
+		       : gt_behind_look(behind, names[function] + !is_profiling, sonames, caller);
 }
 
 void *mpi_helper(enum mpi_helper helper)
 {
-	return get(&helpers[helper], helper_names[helper]);
+	return gt_behind_ask(&helpers[helper], helper_names[helper], sonames);
 }
 
 /* The same by every thread that comes here at first. */

@@ -38,11 +38,15 @@ enum mpi_helper {
 	MPI_HELPER_COUNT_
 };
 
-/* The next MPI_ function in the order of the program, or PMPI_ function (@is_profiling). NULL:
- * there is none. errno is kept. */
-void *mpi_real(enum gt_mpi_function function, bool is_profiling);
+/* The next MPI_ function in the order of the program, or PMPI_ function (@is_profiling), for the
+ * module of @caller. NULL: there is none. errno is kept. */
+void *mpi_real_of(enum gt_mpi_function function, bool is_profiling, const void *caller);
 
-/* See mpi_real(). */
+/* In a function that takes the place of one of MPI. */
+#define mpi_real(function, is_profiling)                                                           \
+	mpi_real_of(function, is_profiling, __builtin_return_address(0))
+
+/* Of the library that this thread went on to last. */
 void *mpi_helper(enum mpi_helper helper);
 
 /* Looked for once. */

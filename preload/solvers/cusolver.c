@@ -16,7 +16,8 @@
 
 static const char *const sonames[] = {"libcusolver.so.12", "libcusolver.so.11", NULL};
 static const struct real_library cusolver = {"libcusolver", sonames};
-static struct library_version version = {&cusolver, "cusolverGetProperty", 11, 12, 0};
+static struct library_version version = {&cusolver, "cusolverGetProperty", 11, 12, {0}, NULL,
+					 false};
 
 #define GT_CUSOLVER(symbol, formula, describe, parameters, arguments)                              \
 	EXPORTED int symbol parameters;                                                            \

@@ -11,13 +11,13 @@
 #include "preload/libraries/freed.h"
 #include "preload/libraries/handles.h"
 
-#define BITS    13
-#define MISSING ((void *)1) /* was looked for and not found */
-#define PLAIN   0           /* CUSPARSE_OPERATION_NON_TRANSPOSE */
+#define BITS  13
+#define PLAIN 0 /* CUSPARSE_OPERATION_NON_TRANSPOSE */
 
 static const char *const sonames[] = {"libcusparse.so.12", "libcusparse.so.11", NULL};
 const struct real_library cusparse_library = {"libcusparse", sonames};
-struct library_version cusparse_version = {&cusparse_library, "cusparseGetProperty", 11, 12, 0};
+struct library_version cusparse_version = {
+	&cusparse_library, "cusparseGetProperty", 11, 12, {0}, NULL, false};
 
 /* ---- which descriptors there are ---- */
 
@@ -79,23 +79,17 @@ static const char *const names[GETTERS][2] = {
 	[VECTOR] = {"cusparseConstDnVecGet", "cusparseDnVecGet"},
 	[SPARSE] = {"cusparseConstSpVecGet", "cusparseSpVecGet"},
 };
-static void *_Atomic found[GETTERS];
+static struct gt_behind found[GETTERS][2];
 
 /* cusparseFormat_t. */
 enum { FORMAT_CSR = 1, FORMAT_CSC = 2, FORMAT_COO = 3 };
 
 static void *getter(enum sparse_getter which)
 {
-	void *real = atomic_load_explicit(&found[which], memory_order_relaxed);
+	void *real = gt_behind_ask(&found[which][0], names[which][0], sonames);
 
-	if (__builtin_expect(!real, 0)) {
-		real = real_symbol(&cusparse_library, names[which][0]);
-		if (!real && names[which][1])
-			real = real_symbol(&cusparse_library, names[which][1]);
-		real = real ? real : MISSING;
-		atomic_store_explicit(&found[which], real, memory_order_relaxed);
-	}
-	return real == MISSING ? NULL : real;
+	return real || !names[which][1] ? real
+					: gt_behind_ask(&found[which][1], names[which][1], sonames);
 }
 
 /* A matrix or a vector, of one of the batch. */

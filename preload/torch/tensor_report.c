@@ -12,7 +12,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "core/elf/elf_lookup.h"
+#include "core/elf/behind.h"
 #include "core/schema/tensor_sink.h"
 
 #define EXPORTED __attribute__((visibility("default")))
@@ -28,34 +28,10 @@ typedef void (*report_fn)(void *address, int64_t bytes, uint64_t allocated, uint
 /* Each mangled name, and PyTorch's function of that name. */
 static const char *const names[] = {"_ZN3c1027reportMemoryUsageToProfilerEPvlmmNS_6DeviceE",
 				    "_ZN3c1027reportMemoryUsageToProfilerEPvlllNS_6DeviceE"};
-static _Atomic(report_fn) reports[2];
+static const char *const sonames[] = {"libc10.so", NULL};
+static struct gt_behind reports[2];
 
 EXPORTED _Atomic(gt_tensor_sink) gputrace_tensor_sink;
-
-/* Stands for PyTorch's where there is none: it is not looked for again at each block. */
-static void report_nothing(void *address, int64_t bytes, uint64_t allocated, uint64_t reserved,
-			   struct c10_device device)
-{
-	(void)address;
-	(void)bytes;
-	(void)allocated;
-	(void)reserved;
-	(void)device;
-}
-
-/* Who calls us has loaded libc10.so. dlsym does not see it: Python loads it for itself alone. */
-static report_fn report_of(int i)
-{
-	report_fn report = atomic_load_explicit(&reports[i], memory_order_relaxed);
-
-	if (__builtin_expect(!report, 0)) {
-		report = (report_fn)gt_elf_find_loaded("libc10.so", names[i], NULL);
-		gt_elf_keep((const void *)report);
-		report = report ? report : report_nothing;
-		atomic_store_explicit(&reports[i], report, memory_order_relaxed);
-	}
-	return report;
-}
 
 static void tell(void *address, int64_t bytes, uint64_t allocated, uint64_t reserved,
 		 struct c10_device device)
@@ -71,13 +47,21 @@ static void tell(void *address, int64_t bytes, uint64_t allocated, uint64_t rese
 					 .device = device.index});
 }
 
-static void pass_on(int i, void *address, int64_t bytes, uint64_t allocated, uint64_t reserved,
-		    struct c10_device device)
+/* Who calls us has loaded libc10.so, or a library that it is in. */
+static report_fn report_of(int i, const void *caller)
 {
-	report_fn report = report_of(i);
+	void *report = gt_behind_known(&reports[i]);
 
+	return (report_fn)(report ? report
+				  : gt_behind_look(&reports[i], names[i], sonames, caller));
+}
+
+static void pass_on(report_fn report, void *address, int64_t bytes, uint64_t allocated,
+		    uint64_t reserved, struct c10_device device)
+{
 	tell(address, bytes, allocated, reserved, device);
-	report(address, bytes, allocated, reserved, device);
+	if (report)
+		report(address, bytes, allocated, reserved, device);
 }
 
 EXPORTED void report_2(
@@ -90,11 +74,13 @@ EXPORTED void report_1(
 void report_2(void *address, int64_t bytes, uint64_t allocated, uint64_t reserved,
 	      struct c10_device device)
 {
-	pass_on(0, address, bytes, allocated, reserved, device);
+	pass_on(report_of(0, __builtin_return_address(0)), address, bytes, allocated, reserved,
+		device);
 }
 
 void report_1(void *address, int64_t bytes, uint64_t allocated, uint64_t reserved,
 	      struct c10_device device)
 {
-	pass_on(1, address, bytes, allocated, reserved, device);
+	pass_on(report_of(1, __builtin_return_address(0)), address, bytes, allocated, reserved,
+		device);
 }

@@ -286,6 +286,34 @@ class Products(unittest.TestCase):
                                     check=False, stdin=subprocess.DEVNULL, env=dict(os.environ, GPUTRACE_BUILD=BUILD))
             self.assertEqual((result.returncode, result.stdout), (0, "5\n" * 3), result.stderr)
 
+    def test_whose_library_it_is(self):
+        """Each plug-in's own: of another version, under another name, linked into it; also where one lies that was closed."""
+        cc = shutil.which("cc") or shutil.which("gcc") or shutil.which("clang")
+        if not cc or preloading.RUNTIMES:
+            self.skipTest("no C compiler, or a sanitizer")
+
+        def build(name, text, *words):
+            subprocess.run([cc, "-shared", "-fPIC", "-x", "c", "-", "-o", os.path.join(self.folder, name), *words], input=text, text=True, check=True,
+                           timeout=120)
+
+        multiply = "int cublasSgemm_v2() { return %d; }\n"
+        call = "int cublasSgemm_v2();\nint call(void) { return cublasSgemm_v2(0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0); }\n"
+        for number, library in (12, "libcublas.so.12"), (13, "libcublas.so.13"), (99, "libcublas-8c0ffee.so.13"):
+            build(library, multiply % number + "int cublasGetProperty(int t, int *v) { *v = t ? 0 : 13; return 0; }\n", "-Wl,-soname," + library)
+            build(f"{number}.so", call, "-L" + self.folder, "-l:" + library, "-Wl,--disable-new-dtags,-rpath," + self.folder)
+        build("77.so", multiply % 77 + call)
+        host = ("import ctypes, os, sys, _ctypes\ncuda = ctypes.CDLL('libcuda.so.1')\ncuda.cuInit(0)\n"
+                "load = lambda n: ctypes.CDLL(sys.argv[1] + f'/{n}.so')\n"
+                "for n in 12, 13, 77, 99, 77, 12, 13:\n    plug = load(n)\n    print(plug.call(), end=' ')\n    _ctypes.dlclose(plug._handle)\n"
+                "    print('77.so' in open('/proc/self/maps').read(), end=' ')\n"
+                "both = [load(n) for n in (12, 13, 99, 77)]\nprint([plug.call() for plug in both * 3], flush=True)\n")
+        run = [os.path.join(SOURCE, "scripts", "simcuda"), "--build=" + BUILD]
+        for front in ([], tracer(self.folder + "/out", ["-q", "--libraries=cublas"])):
+            result = subprocess.run([*run, *front, sys.executable, "-c", host, self.folder], capture_output=True, text=True, timeout=120,
+                                    check=False, stdin=subprocess.DEVNULL, env=dict(os.environ, GPUTRACE_BUILD=BUILD))
+            said = "".join(f"{n} False " for n in (12, 13, 77, 99, 77, 12, 13)) + str([12, 13, 99, 77] * 3) + "\n"
+            self.assertEqual((result.returncode, result.stdout), (0, said), result.stderr)
+
     def test_version_that_is_not_known(self):
         """One line, and calls without sizes."""
         os.environ["SIM_CUBLAS_MAJOR"] = "14"
