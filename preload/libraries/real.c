@@ -24,7 +24,7 @@ static void *look_for(const struct real_library *library, enum gt_math_function 
 
 void *real_symbol(const struct real_library *library, const char *name)
 {
-	struct gt_behind function = {0};
+	struct gt_behind function = {{NULL}};
 
 	return gt_behind_ask(&function, name, library->sonames);
 }

@@ -52,7 +52,7 @@ static _Atomic int abi; /* enum mpi_abi + 1; 0: not looked for */
 
 static void *look_for(const char *name)
 {
-	struct gt_behind function = {0};
+	struct gt_behind function = {{NULL}};
 	void *found = gt_behind_ask(&function, name, sonames);
 
 	return found ? found : NONE;
