@@ -371,6 +371,8 @@ static int build_model(struct gt_memory *memory, const struct gt_model *model, b
 	gt_pairmap_fini(&r.mapped);
 	gt_vec_free(&r.known);
 	gt_vec_free(&r.mappings);
+	if (!rc)
+		rc = gt_memory_take_counters(memory, first, model);
 	if (memory->uses.count > first)
 		qsort(memory->uses.at + first, memory->uses.count - first,
 		      sizeof(memory->uses.at[0]), by_device);

@@ -49,6 +49,12 @@ struct gt_memory_use {
 	uint64_t double_frees, unknown_frees; /* that the driver refused */
 	uint64_t freed_before;      /* successful frees of what was allocated outside the trace */
 	uint64_t nodes, node_bytes; /* of graphs: in none of the above */
+	/* What the counter in the trace tells, which does not need the calls in the file. */
+	struct {
+		uint64_t values; /* 0: there is none, the rest means nothing */
+		uint64_t peak, end;
+		int64_t last; /* when the end was */
+	} counted;
 };
 
 /* All of a job. */
@@ -70,6 +76,23 @@ static inline bool gt_memory_is_there(const struct gt_memory_block *block, size_
 {
 	return block->from <= change && (block->until == GT_MEMORY_ALIVE || block->until > change);
 }
+
+/* How many calls are not in the files of a process, and events that may be calls. */
+uint64_t gt_memory_missing(const struct gt_model *model);
+
+/* Takes the counters of a process in, whose uses are those from @first on. 0 or -ENOMEM. */
+int gt_memory_take_counters(struct gt_memory *memory, size_t first, const struct gt_model *model);
+
+/* Whether there is a call of it in the trace; else there is only a counter. */
+static inline bool gt_memory_has_calls(const struct gt_memory_use *use)
+{
+	return use->blocks.count || use->failed || use->double_frees || use->unknown_frees ||
+	       use->freed_before || use->nodes;
+}
+
+/* A line for each device whose numbers are none but bounds, with what its counter tells. Returns
+ * how many. */
+size_t gt_memory_print_missing(const struct gt_memory *memory, FILE *out);
 
 /* "3 memory nodes of graphs (1.5 MB) are in no number: ...". False: there is none. */
 bool gt_memory_nodes(const struct gt_memory *memory, char *ret_text, size_t size);

@@ -34,6 +34,9 @@ static const struct gt_column summary_columns[] = {
 	{"before", "Allocated Before", NULL, GT_COLUMN_COUNT},
 	{"nodes", "Graph Nodes", NULL, GT_COLUMN_COUNT},
 	{"node_bytes", "Graph Nodes (B)", NULL, GT_COLUMN_COUNT},
+	{"counter_peak", "Counter Peak (B)", NULL, GT_COLUMN_COUNT},
+	{"counter_end", "Counter At End (B)", NULL, GT_COLUMN_COUNT},
+	{"missing", "Calls Not In Files", NULL, GT_COLUMN_COUNT},
 };
 
 static const struct gt_column place_columns[] = {
@@ -102,6 +105,19 @@ static bool is_never_freed(const struct gt_memory_block *block)
 
 /* ---- summary ---- */
 
+static bool put_counted(struct gt_table *t, const struct gt_memory_use *use)
+{
+	if (!use->counted.values)
+		return gt_table_absent(t, "-") && gt_table_absent(t, "-");
+	return put_bytes(t, (double)use->counted.peak) && put_bytes(t, (double)use->counted.end);
+}
+
+/* Of a device of which there is only a counter, nothing is known by its calls. */
+static bool put_known(struct gt_table *t, const struct gt_memory_use *use, uint64_t bytes)
+{
+	return gt_memory_has_calls(use) ? put_bytes(t, (double)bytes) : gt_table_absent(t, "-");
+}
+
 static bool put_summary(struct gt_table *t, const struct gt_memory_use *use)
 {
 	char label[128];
@@ -111,18 +127,19 @@ static bool put_summary(struct gt_table *t, const struct gt_memory_use *use)
 	for (size_t i = 0; i < use->blocks.count; i++)
 		never += is_never_freed(&use->blocks.at[i]);
 	gt_memory_label(use, label, sizeof(label));
-	ok = gt_table_text(t, label) && put_bytes(t, (double)gt_memory_in_use(use, use->peak));
+	ok = gt_table_text(t, label) && put_known(t, use, gt_memory_in_use(use, use->peak));
 	ok = ok &&
 	     (use->changes.count ? gt_table_number(t, time_of(use, use->changes.at[use->peak].ts))
 				 : gt_table_absent(t, "-"));
-	return ok && put_bytes(t, (double)at_end(use)) &&
+	return ok && put_known(t, use, at_end(use)) &&
 	       gt_table_number(t, (double)use->blocks.count) &&
 	       put_bytes(t, (double)use->allocated) && gt_table_number(t, (double)never) &&
 	       gt_table_number(t, (double)use->failed) &&
 	       gt_table_number(t, (double)use->double_frees) &&
 	       gt_table_number(t, (double)use->unknown_frees) &&
 	       gt_table_number(t, (double)use->freed_before) &&
-	       gt_table_number(t, (double)use->nodes) && put_bytes(t, (double)use->node_bytes);
+	       gt_table_number(t, (double)use->nodes) && put_bytes(t, (double)use->node_bytes) &&
+	       put_counted(t, use) && gt_table_number(t, (double)gt_memory_missing(use->model));
 }
 
 bool gt_memory_nodes(const struct gt_memory *memory, char *ret_text, size_t size)

@@ -2,6 +2,7 @@
  *
  * gputrace memory: who held how much memory of the GPU?
  */
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -99,6 +100,8 @@ static int print_tables(const struct gt_cmdline *args, const struct gt_job *job,
 	count = without_empty(tables, !is_for_people);
 	if (!rc)
 		rc = gt_cmdline_print_tables(args, tables, count, &how);
+	if (!rc && is_for_people)
+		gt_memory_print_missing(memory, stdout);
 	if (!rc && is_for_people && gt_memory_nodes(memory, nodes, sizeof(nodes)))
 		printf("\n%s\n", nodes);
 	gt_cmdline_losses(&job, 1, &how);
@@ -127,6 +130,29 @@ static bool has_pages(const struct gt_job *job)
 	return count;
 }
 
+static uint64_t count_missing(const struct gt_job *job)
+{
+	uint64_t sum = 0;
+
+	for (size_t i = 0; i < job->count; i++)
+		sum += gt_memory_missing(&job->models[i]);
+	return sum;
+}
+
+/* Where calls are missing, to record allocations again is no remedy. */
+static void complain_of_none(const struct gt_job *job)
+{
+	uint64_t missing = count_missing(job);
+	char line[160] = "no allocations in these traces: record them with gputrace run --memory";
+
+	if (missing)
+		snprintf(line, sizeof(line),
+			 "no allocations in these traces, which lack %" PRIu64
+			 " calls or events: gputrace stats tells why",
+			 missing);
+	gt_cmdline_complain(line);
+}
+
 static int print(const struct gt_cmdline *args, const struct gt_job *job)
 {
 	const char *svg = gt_cmdline_get(args, "svg");
@@ -138,8 +164,7 @@ static int print(const struct gt_cmdline *args, const struct gt_job *job)
 		gt_cmdline_complain("memory: out of memory");
 		rc = GT_EXIT_FAILED;
 	} else if (!memory.uses.count && !has_pages(job)) {
-		gt_cmdline_complain("no allocations in these traces: record them with gputrace run "
-				    "--memory");
+		complain_of_none(job);
 		rc = GT_EXIT_FAILED;
 	} else {
 		rc = svg ? print_svg(svg, &memory) : print_tables(args, job, &memory);

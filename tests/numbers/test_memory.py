@@ -329,4 +329,27 @@ def nothing():
     assert "run --memory" in cases.run("memory", path, expect=1)[1]
 
 
-cases.main([generated, ranks, timeline, segments_of_pytorch, nothing])
+def counter(ts, value):
+    return {"ph": "C", "cat": "gputrace", "name": "GPU 0 memory", "pid": 0, "tid": 0, "ts": ts, "args": {"allocated": value}}
+
+
+def calls_that_are_missing():
+    """--keep has removed the oldest calls, of GPU 0 some or all: its counter is in the files that are there."""
+    counters = [counter(10, 3000), counter(20, 9000), counter(30, 7000)]
+    segment = {"segment": {"number": 3, "files_removed": 2, "calls_removed": 5440}}
+    s = Script(7)
+    s.call("cudaMalloc", "allocate", stack=1, kind="device", address=0x10000, bytes=512, device=0, context=1)
+    for events, peak, end, shown in ((counters, None, None, "- "), (counters + s.events, 512, 512, "512 B")):
+        path = cases.write(generate.trace(events, before={"distributedInfo": {"rank": 0}, **segment}))
+        row = cases.tables("memory", path)["memory_summary"][0]
+        assert [row[key] for key in ("Where", "Peak (B)", "At End (B)", "Counter Peak (B)", "Counter At End (B)",
+                                     "Calls Not In Files")] == ["rank 0 GPU 0", peak, end, 9000, 7000, 5440], row
+        text = cases.run("memory", path)[0]
+        assert "rank 0 GPU 0: 5440 calls (removed by --keep) are not in the files" in text and "lower bounds" in text, text
+        assert "9.000 kB at its peak, 7.000 kB at the end" in text and shown in text, text
+    path = cases.write(generate.trace([generate.call("cudaMalloc", 1, 1, 1)], before=segment))
+    said = cases.run("memory", path, expect=1)[1]
+    assert "lack 5440 calls" in said and "run --memory" not in said, said
+
+
+cases.main([generated, ranks, timeline, segments_of_pytorch, nothing, calls_that_are_missing])
