@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * Rules about kernels by their names (kernels.def): a hot one, softmax, fp32 beside tensor cores.
+ * The type that a library computes in, where that is known, is better evidence than a name.
  */
 #include <errno.h>
 #include <fnmatch.h>
@@ -9,6 +10,7 @@
 #include <string.h>
 
 #include "analysis/findings/rule.h"
+#include "analysis/usage/work.h"
 #include "trace/frame.h"
 
 #define NAME_WIDTH 80
@@ -38,6 +40,20 @@ static enum kernels_class class_of(const char *name)
 /* Tags of a group of kernels: class, and whether its places are asked for. */
 enum { TAG_CLASS, TAG_MARK };
 
+/* Of the kernels of one name those of a call on tensor cores are none of fp32. */
+static enum kernels_class class_of_op(const struct gt_model *model, const struct gt_op *op,
+				      const struct gt_group *name)
+{
+	static const bool is_on_tensor_cores[GT_WORK_TYPE_COUNT_] = {
+		[GT_WORK_TF32] = true, [GT_WORK_F16] = true, [GT_WORK_BF16] = true,
+		[GT_WORK_F8] = true,   [GT_WORK_I8] = true,
+	};
+	enum kernels_class class = (enum kernels_class)name->tag[TAG_CLASS];
+	const struct gt_model_work *work = class == FP32 ? gt_work_of_op(model, op) : NULL;
+
+	return work && is_on_tensor_cores[work->type] ? TENSOR : class;
+}
+
 /* Time of kernels but communication, by class and name. */
 struct kernels {
 	int64_t ns[CLASSES];
@@ -49,13 +65,15 @@ static int add_kernel(const struct gt_model *model, const struct gt_op *op, stru
 {
 	const char *name = gt_model_name(model, op->name);
 	struct gt_group *group = gt_groups_get(&kernels->names, name);
+	enum kernels_class class;
 
 	if (!group)
 		return -ENOMEM;
 	if (!group->value.count)
 		group->tag[TAG_CLASS] = class_of(name);
-	kernels->ns[group->tag[TAG_CLASS]] += op->dur;
-	kernels->count[group->tag[TAG_CLASS]]++;
+	class = class_of_op(model, op, group);
+	kernels->ns[class] += op->dur;
+	kernels->count[class]++;
 	return gt_dist_add(&group->value, op->dur) ? 0 : -ENOMEM;
 }
 
@@ -103,9 +121,9 @@ static void print_place(const struct gt_model *model, const struct gt_op *op, ch
 	snprintf(out, size, "%s%s%s", name, call ? ": " : "", call ? place : "");
 }
 
-/* Those whose names are marked. */
+/* Those whose names are marked, and that are of @class (CLASSES: of any). */
 static int find_places(const struct gt_survey *survey, struct kernels *kernels,
-		       struct gt_finding *finding)
+		       enum kernels_class class, struct gt_finding *finding)
 {
 	struct gt_groups places;
 	int rc = gt_groups_init(&places);
@@ -124,7 +142,8 @@ static int find_places(const struct gt_survey *survey, struct kernels *kernels,
 			group = gt_groups_get(&kernels->names, gt_model_name(model, op->name));
 			if (!group)
 				rc = -ENOMEM;
-			if (!group || !group->tag[TAG_MARK])
+			if (!group || !group->tag[TAG_MARK] ||
+			    (class != CLASSES && class_of_op(model, op, group) != class))
 				continue;
 			print_place(model, op, place, sizeof(place));
 			group = gt_groups_get(&places, place);
@@ -143,7 +162,7 @@ static int find_class(const struct gt_survey *survey, struct kernels *kernels,
 	for (size_t i = 0; i < kernels->names.list.count; i++)
 		kernels->names.list.at[i].tag[TAG_MARK] =
 			kernels->names.list.at[i].tag[TAG_CLASS] == (int64_t) class;
-	return find_places(survey, kernels, finding);
+	return find_places(survey, kernels, class, finding);
 }
 
 static int64_t total_of(const struct kernels *kernels)
@@ -218,7 +237,7 @@ int gt_rule_hot_kernel(const struct gt_survey *survey, struct gt_finding *findin
 			    name, (uint64_t)hot->value.count, hot->value.count == 1 ? "" : "s",
 			    gt_table_time((double)ns, time, sizeof(time)), share);
 		hot->tag[TAG_MARK] = 1;
-		rc = find_places(survey, &kernels, finding);
+		rc = find_places(survey, &kernels, CLASSES, finding);
 	} else if (!rc) {
 		lacks_kernels(survey, &kernels, finding);
 	}

@@ -384,9 +384,12 @@ static void print_key(const struct roof *roof, FILE *out)
 
 static void print_reasons(const struct roof *roof, FILE *out)
 {
-	size_t hidden = 0, more = 0;
+	size_t hidden = 0, more = 0, beyond = 0;
 
 	for (size_t i = 0; i < roof->count; i++) {
+		double peak = peak_of(roof->points[i].row);
+
+		beyond += peak > 0 && roof->points[i].rate > peak;
 		hidden += !(roof->points[i].intensity > 0);
 		more += roof->points[i].intensity > 0 && !is_drawn(roof, i);
 	}
@@ -398,6 +401,11 @@ static void print_reasons(const struct roof *roof, FILE *out)
 		fputs("<p>No roof of memory: the bandwidth of this GPU is not known to "
 		      "gputrace.</p>\n",
 		      out);
+	if (beyond)
+		fprintf(out,
+			"<p>%zu kernel%s above the device's peak, which cannot be: another clock "
+			"than the peak is of, wrong sizes or times, or a simulated device.</p>\n",
+			beyond, beyond == 1 ? " is" : "s are");
 	if (hidden)
 		fprintf(out,
 			"<p class=\"quiet\">%zu kernel%s of the table %s not in the picture: the "

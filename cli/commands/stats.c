@@ -367,6 +367,27 @@ static void hint_backward(struct gt_stats_parts *parts)
 	gt_cmdline_complain(line);
 }
 
+/* More than the device's peak. */
+static void hint_peak(const struct gt_table *flops)
+{
+	uint64_t count = 0;
+	char line[192];
+
+	for (size_t row = 0; row < flops->rows; row++) {
+		const struct gt_cell *cells = &flops->cells.at[row * flops->width];
+
+		for (size_t i = 0; i < flops->width; i++)
+			count += !strcmp(flops->columns[i].id, "peak") && !cells[i].is_absent &&
+				 cells[i].number > 100;
+	}
+	snprintf(line, sizeof(line),
+		 "%" PRIu64 " row%s above the device's peak, which cannot be: another clock than "
+		 "the peak is of, wrong sizes or times, or a simulated device",
+		 count, count == 1 ? " is" : "s are");
+	if (count)
+		gt_cmdline_complain(line);
+}
+
 /* What a table of FLOPs leaves out. */
 static void hint_flops(const struct gt_job *job, const struct output *out)
 {
@@ -379,6 +400,8 @@ static void hint_flops(const struct gt_job *job, const struct output *out)
 			 unknown);
 		gt_cmdline_complain(line);
 	}
+	if (flops)
+		hint_peak(flops);
 	if (flops && !flops->rows)
 		gt_cmdline_complain("it is not known what these kernels compute: gputrace run "
 				    "--libraries=cublas or --pytorch-shapes records it "

@@ -328,6 +328,19 @@ def what_is_no_fp32():
         assert row["State"] == want, (name, row)
 
 
+def types_of_a_library():
+    """Of kernels of one name those are fp32 whose library does not tell another type."""
+    events = attention(SOFTMAX, "ampere_sgemm_128x64_nn")
+    for event in (e for e in events if e["cat"] == "kernel" and "sgemm" in e["name"]):
+        kind = ("BFloat16", "Float")[event["args"]["correlation"] % 3 == 0]
+        event["args"].update({"compute type": "CUBLAS_COMPUTE_32F", "A type": kind, "FLOPs": 1000})
+    rows, places = findings(write(events, before=device()))
+    assert rows["fp32_kernels"]["Saves At Most (ns)"] == 30 * 100 * US * 7 // 8, rows["fp32_kernels"]
+    assert "attention kernels: 30, 3.000 ms" in rows["fp32_kernels"]["Evidence"], rows["fp32_kernels"]
+    assert "on tensor cores: 3.000 ms" in rows["fp32_kernels"]["Evidence"], rows["fp32_kernels"]
+    assert sum(p["Count"] for p in places if p["Rule"] == "fp32_kernels") == 30, places
+
+
 def late_rank():
     """Rank 1 comes 100 us late to 16 of 20 all-reduces, rank 0 to the others: each costs what the other waits for it."""
     where = cases.folder()
@@ -437,6 +450,7 @@ cases.main(
         graphs_have_no_tiny_kernels,
         hot_softmax_and_fp32,
         what_is_no_fp32,
+        types_of_a_library,
         blocked,
         blocked_or_not_known,
         late_rank,

@@ -74,6 +74,16 @@ def test_shares_of_kernels():
     assert [(row["Name"], row["FLOPs"]) for row in filtered] == [("k2", 256)], filtered
 
 
+def test_more_than_the_peak_is_said():
+    """addmm at 190 TFLOP/s is below the peak of FP16; ten times as fast it is above."""
+    trace = synthetic()
+    assert "above the device's peak" not in cases.run("stats", "--flops", "--by=op", cases.write(trace))[1]
+    for event in trace["traceEvents"]:
+        event["dur"] /= 10 if event["cat"] == "kernel" else 1
+    said = cases.run("stats", "--flops", "--by=op", cases.write(trace))[1]
+    assert "1 row is above the device's peak, which cannot be" in said, said
+
+
 def test_what_is_left_out_is_said():
     path = cases.write(synthetic())
     said = cases.run("stats", "--flops", path)[1]
@@ -136,4 +146,4 @@ def test_public_traces():
     assert checked, "no products"
 
 
-cases.main([test_sums, test_shares_of_kernels, test_what_is_left_out_is_said, test_public_traces])
+cases.main([test_sums, test_shares_of_kernels, test_more_than_the_peak_is_said, test_what_is_left_out_is_said, test_public_traces])

@@ -92,7 +92,7 @@ MAY_INCLUDE = {
     "analysis": GUEST_CORE | READERS | {"trace", "analysis/reduce", "analysis/table"},
     "analysis/diff": GUEST_CORE | READERS | {"trace", "analysis", "analysis/table"},
     "analysis/ranks": GUEST_CORE | READERS | {"trace", "analysis", "analysis/table"},
-    "analysis/findings": GUEST_CORE | READERS | {"trace", "analysis", "analysis/ranks", "analysis/table"},
+    "analysis/findings": GUEST_CORE | READERS | {"trace", "analysis", "analysis/ranks", "analysis/table", "analysis/usage"},
     "analysis/report": GUEST_CORE | READERS | {"trace", "analysis", "analysis/findings", "analysis/ranks", "analysis/table", "analysis/usage"},
     "analysis/memory": GUEST_CORE | READERS | {"trace", "analysis", "analysis/table"},
     "analysis/usage": GUEST_CORE | READERS | {"trace", "analysis", "analysis/table"},
