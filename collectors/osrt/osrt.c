@@ -82,13 +82,20 @@ static void copy_stack(struct gt_sample_slot *sample, const struct osrt_frame *f
 	gt_python_peek_identify(sample->python, sample->python_count);
 }
 
+static bool is_closed(const struct gt_os_call *call)
+{
+	return call->turn &&
+	       atomic_load_explicit(call->turn, memory_order_acquire) != call->turn_then;
+}
+
 /* By which the drain thread knows the descriptor again. */
 static void identify(struct gt_osrt_slot *slot)
 {
 	struct stat is;
 
 	slot->mode = 0;
-	if (slot->call.descriptor < 0 || gt_sys_fstat(slot->call.descriptor, &is))
+	if (slot->call.descriptor < 0 || is_closed(&slot->call) ||
+	    gt_sys_fstat(slot->call.descriptor, &is))
 		return;
 	slot->mode = is.st_mode;
 	slot->device = is.st_dev;

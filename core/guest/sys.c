@@ -63,6 +63,20 @@ int gt_sys_fstatat(int folder, const char *path, struct stat *ret_stat, int flag
 	return result_of(syscall(SYS_newfstatat, folder, path, ret_stat, flags), saved_errno);
 }
 
+int gt_sys_birth(int fd, struct gt_sys_birth *ret_birth)
+{
+	int saved_errno = errno;
+	struct statx now = {0};
+	int rc = result_of(syscall(SYS_statx, fd, "", AT_EMPTY_PATH, STATX_BTIME, &now),
+			   saved_errno);
+
+	if (!rc && !(now.stx_mask & STATX_BTIME))
+		rc = -ENODATA;
+	if (!rc)
+		*ret_birth = (struct gt_sys_birth){now.stx_btime.tv_sec, now.stx_btime.tv_nsec};
+	return rc;
+}
+
 int gt_sys_dup_high(int fd, int minimum)
 {
 	int saved_errno = errno;

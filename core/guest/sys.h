@@ -17,6 +17,15 @@ int gt_sys_fstat(int fd, struct stat *ret_stat);
 int gt_sys_lstat(const char *path, struct stat *ret_stat);
 int gt_sys_fstatat(int folder, const char *path, struct stat *ret_stat, int flags);
 
+/* When a file was made. */
+struct gt_sys_birth {
+	int64_t seconds; /* CLOCK_REALTIME */
+	uint32_t ns;
+};
+
+/* When the file of @fd was made; negative errno, also where the file system does not say. */
+int gt_sys_birth(int fd, struct gt_sys_birth *ret_birth);
+
 /* A close-on-exec copy of @fd, numbered @minimum or higher. Negative errno on failure. */
 int gt_sys_dup_high(int fd, int minimum);
 

@@ -35,6 +35,10 @@ struct gt_os_call {
 	uint64_t start, end; /* CLOCK_MONOTONIC ns */
 	const void *frame;   /* of the interposed function: its caller's rbp, its return address */
 	const char *path;    /* that it is about, as the program gave it; NULL: none */
+	/* Of the descriptor, see preload/osrt/turns.h; NULL: none. Before the call, or behind an
+	 * open */
+	const _Atomic uint32_t *turn;
+	uint32_t turn_then;
 };
 
 /* Whom to report calls to that took @threshold ns or longer. On the thread that calls, in signal

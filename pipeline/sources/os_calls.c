@@ -56,26 +56,58 @@ static enum gt_os_kind kind_of_link(const char *link)
 	return GT_OS_KIND_OTHER;
 }
 
+/* The inode may be another file's by now that was made after the call: a file may be taken for
+ * that of the call only if it is older, by more than a clock tick, and a file server's lag. */
+#define OLDER_NS 1000000000u
+
+static bool is_before(const struct gt_clock *clock, int64_t seconds, uint32_t ns, uint64_t end)
+{
+	return seconds >= 0 &&
+	       gt_clock_from_realtime(clock, (uint64_t)seconds * 1000000000u + ns) + OLDER_NS <
+		       gt_clock_from_monotonic(clock, end);
+}
+
+static bool was_born_before(const struct gt_clock *clock, int descriptor, uint64_t end)
+{
+	struct gt_sys_birth birth;
+
+	return gt_seccomp_permits(GT_SYS_statx) && !gt_sys_birth(descriptor, &birth) &&
+	       is_before(clock, birth.seconds, birth.ns, end);
+}
+
+/* Whether it was open all the time, or is at least an old file, by its inode's times. */
+static bool is_certain(const struct gt_clock *clock, const struct gt_os_call *call,
+		       const struct stat *now)
+{
+	if (call->turn && call->turn_then & 1)
+		return atomic_load_explicit(call->turn, memory_order_acquire) == call->turn_then;
+	return !clock->steps &&
+	       (is_before(clock, now->st_ctim.tv_sec, (uint32_t)now->st_ctim.tv_nsec, call->end) ||
+		was_born_before(clock, call->descriptor, call->end));
+}
+
 /* Whether the descriptor is still what it was during the call. */
-static bool is_the_same(const struct gt_osrt_slot *slot)
+static bool is_the_same(const struct gt_clock *clock, const struct gt_osrt_slot *slot)
 {
 	struct stat now;
 
 	return slot->mode && !gt_sys_fstat(slot->call.descriptor, &now) &&
-	       now.st_dev == slot->device && now.st_ino == slot->inode;
+	       now.st_dev == slot->device && now.st_ino == slot->inode &&
+	       is_certain(clock, &slot->call, &now);
 }
 
 /* False: it is closed, or another one. */
-static bool read_link(const struct gt_osrt_slot *slot, char *ret_text, size_t size)
+static bool read_link(const struct gt_clock *clock, const struct gt_osrt_slot *slot, char *ret_text,
+		      size_t size)
 {
 	char path[32];
 	ssize_t n;
 
-	if (!gt_seccomp_permits(GT_SYS_readlink) || !is_the_same(slot))
+	if (!gt_seccomp_permits(GT_SYS_readlink) || !is_the_same(clock, slot))
 		return false;
 	gt_text_format(path, sizeof(path), "/proc/self/fd/%d", slot->call.descriptor);
 	n = readlink(path, ret_text, size - 1);
-	if (n <= 0 || !is_the_same(slot))
+	if (n <= 0 || !is_the_same(clock, slot))
 		return false;
 	ret_text[n] = 0;
 	return true;
@@ -87,7 +119,7 @@ static void describe_descriptor(const struct gt_calls *calls, const struct gt_os
 	enum gt_os_kind kind = kind_of_mode(slot->mode);
 	char text[1024];
 
-	if (kind && read_link(slot, text, sizeof(text))) {
+	if (kind && read_link(calls->clock, slot, text, sizeof(text))) {
 		if (kind == GT_OS_KIND_OTHER)
 			kind = kind_of_link(text);
 		else if (*text == '/')

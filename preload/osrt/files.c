@@ -50,7 +50,6 @@ PARTS_HOW(pwritev2, PWRITEV2)
 PARTS_HOW(pwritev64v2, PWRITEV2)
 MESSAGE(recvmsg, RECVMSG)
 MESSAGE(sendmsg, SENDMSG)
-ONE(close, CLOSE)
 ONE(fsync, FSYNC)
 ONE(fdatasync, FDATASYNC)
 
@@ -109,7 +108,57 @@ OS_CALL(ssize_t, __recvfrom_chk, RECVFROM,
 	(int fd, void *data, size_t size, size_t room, int flags, void *from, socklen_t *length),
 	(fd, data, size, room, flags, from, length), fd, os_absent())
 
-/* ---- open ---- */
+/* ---- open and close ---- */
+
+/* The number of the descriptor is free for other threads before the call is over. */
+EXPORTED int os_close(int fd) __asm__("close");
+int os_close(int fd)
+{
+	int (*real)(int) = (int (*)(int))os_real(OS_REAL_close);
+	const struct gt_os_sink *sink = os_sink();
+	struct gt_os_call call = {.function = GT_OS_CLOSE};
+
+	if (__builtin_expect(!real, 0))
+		return os_absent();
+	os_about(&call, fd);
+	os_turn_closes(fd);
+	if (!sink)
+		return real(fd);
+	call.start = gt_clock_now_by(sink->clock);
+	call.result = real(fd);
+	call.frame = __builtin_frame_address(0);
+	os_tell(sink, &call);
+	return (int)call.result;
+}
+
+/* What is not timed: others close the descriptor, or make it another file. */
+#define GIVES_AWAY(type, name, params, args, fd, absent)                                           \
+	EXPORTED type os_##name params __asm__(#name);                                             \
+	type os_##name params                                                                      \
+	{                                                                                          \
+		type(*real) params = (type(*) params)os_real(OS_REAL_##name);                      \
+                                                                                                   \
+		if (__builtin_expect(!real, 0))                                                    \
+			return absent;                                                             \
+		os_turn_closes(fd);                                                                \
+		return real args;                                                                  \
+	}
+
+GIVES_AWAY(void *, fdopen, (int fd, const char *mode), (fd, mode), fd, NULL)
+GIVES_AWAY(void *, fdopendir, (int fd), (fd), fd, NULL)
+GIVES_AWAY(int, dup2, (int from, int to), (from, to), to, os_absent())
+GIVES_AWAY(int, dup3, (int from, int to, int flags), (from, to, flags), to, os_absent())
+
+/* The descriptor is the result. */
+static int tell_open(const struct gt_os_sink *sink, struct gt_os_call *call)
+{
+	os_turn_opened((int)call->result);
+	if (!sink)
+		return (int)call->result;
+	os_about(call, (int)call->result);
+	os_tell(sink, call);
+	return (int)call->result;
+}
 
 /* The third argument is read only where there is one. */
 static int mode_of(int flags, va_list *rest)
@@ -119,7 +168,7 @@ static int mode_of(int flags, va_list *rest)
 	return 0;
 }
 
-/* As OS_CALL; the descriptor is the result. @where: what stands before the path, with a comma. */
+/* As OS_CALL. @where: what stands before the path, with a comma. */
 #define OPEN(name, id, where_params, where_types, where)                                           \
 	EXPORTED int os_##name(where_params const char *path, int flags, ...) __asm__(#name);      \
 	int os_##name(where_params const char *path, int flags, ...)                               \
@@ -136,14 +185,11 @@ static int mode_of(int flags, va_list *rest)
 		va_start(rest, flags);                                                             \
 		mode = mode_of(flags, &rest);                                                      \
 		va_end(rest);                                                                      \
-		if (!sink)                                                                         \
-			return real(where path, flags, mode);                                      \
-		call.start = gt_clock_now_by(sink->clock);                                         \
-		call.descriptor = real(where path, flags, mode);                                   \
-		call.result = call.descriptor;                                                     \
+		if (sink)                                                                          \
+			call.start = gt_clock_now_by(sink->clock);                                 \
+		call.result = real(where path, flags, mode);                                       \
 		call.frame = __builtin_frame_address(0);                                           \
-		os_tell(sink, &call);                                                              \
-		return (int)call.result;                                                           \
+		return tell_open(sink, &call);                                                     \
 	}
 
 #define NOTHING
@@ -156,15 +202,30 @@ OPEN(open64, OPEN, NOTHING, NOTHING, NOTHING)
 OPEN(openat, OPENAT, FOLDER_PARAM, FOLDER_TYPE, FOLDER)
 OPEN(openat64, OPENAT, FOLDER_PARAM, FOLDER_TYPE, FOLDER)
 
-OS_CALL(int, creat, OPEN, (const char *path, mode_t mode), (path, mode), (int)result, os_absent())
-OS_CALL(int, creat64, OPEN, (const char *path, mode_t mode), (path, mode), (int)result, os_absent())
-OS_CALL(int, __open_2, OPEN, (const char *path, int flags), (path, flags), (int)result, os_absent())
-OS_CALL(int, __open64_2, OPEN, (const char *path, int flags), (path, flags), (int)result,
-	os_absent())
-OS_CALL(int, __openat_2, OPENAT, (int folder, const char *path, int flags), (folder, path, flags),
-	(int)result, os_absent())
-OS_CALL(int, __openat64_2, OPENAT, (int folder, const char *path, int flags), (folder, path, flags),
-	(int)result, os_absent())
+/* The same without a third argument that may be missing. */
+#define OPEN_AS(name, id, params, args)                                                            \
+	EXPORTED int os_##name params __asm__(#name);                                              \
+	int os_##name params                                                                       \
+	{                                                                                          \
+		int(*real) params = (int(*) params)os_real(OS_REAL_##name);                        \
+		const struct gt_os_sink *sink = os_sink();                                         \
+		struct gt_os_call call = {.function = GT_OS_##id};                                 \
+                                                                                                   \
+		if (__builtin_expect(!real, 0))                                                    \
+			return os_absent();                                                        \
+		if (sink)                                                                          \
+			call.start = gt_clock_now_by(sink->clock);                                 \
+		call.result = real args;                                                           \
+		call.frame = __builtin_frame_address(0);                                           \
+		return tell_open(sink, &call);                                                     \
+	}
+
+OPEN_AS(creat, OPEN, (const char *path, mode_t mode), (path, mode))
+OPEN_AS(creat64, OPEN, (const char *path, mode_t mode), (path, mode))
+OPEN_AS(__open_2, OPEN, (const char *path, int flags), (path, flags))
+OPEN_AS(__open64_2, OPEN, (const char *path, int flags), (path, flags))
+OPEN_AS(__openat_2, OPENAT, (int folder, const char *path, int flags), (folder, path, flags))
+OPEN_AS(__openat64_2, OPENAT, (int folder, const char *path, int flags), (folder, path, flags))
 
 /* ---- memory ---- */
 

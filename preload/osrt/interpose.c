@@ -7,6 +7,7 @@
 #include <dlfcn.h>
 
 EXPORTED _Atomic(const struct gt_os_sink *) gputrace_os_sink;
+_Atomic uint32_t os_turns[OS_TURNS];
 
 static const char *const names[] = {
 #define OS_FUNCTION(name) #name,

@@ -13,6 +13,7 @@
 
 #include "core/guest/clock.h"
 #include "core/schema/os_call.h"
+#include "preload/osrt/turns.h"
 
 #define EXPORTED __attribute__((visibility("default")))
 
@@ -34,6 +35,14 @@ void *os_real(enum os_real function);
 static inline const struct gt_os_sink *os_sink(void)
 {
 	return atomic_load_explicit(&gputrace_os_sink, memory_order_acquire);
+}
+
+/* The file of the call is what @fd is from now on. */
+static inline void os_about(struct gt_os_call *call, int fd)
+{
+	call->descriptor = fd;
+	call->turn = os_turn_of(fd);
+	call->turn_then = os_turn_now(call->turn);
 }
 
 /* Behind the call. errno is the call's. */
@@ -64,11 +73,11 @@ static inline void os_tell(const struct gt_os_sink *sink, struct gt_os_call *cal
 			return absent;                                                             \
 		if (!sink)                                                                         \
 			return real args;                                                          \
+		os_about(&call, (about));                                                          \
 		call.start = gt_clock_now_by(sink->clock);                                         \
 		result = real args;                                                                \
 		call.function = GT_OS_##id;                                                        \
 		call.path = NULL;                                                                  \
-		call.descriptor = (about);                                                         \
 		call.result = (int64_t)result;                                                     \
 		call.frame = __builtin_frame_address(0);                                           \
 		os_tell(sink, &call);                                                              \

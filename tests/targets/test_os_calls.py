@@ -44,6 +44,33 @@ MORE = {**dict.fromkeys(("pthread_mutex_timedlock", "pthread_mutex_clocklock", "
         "recvmmsg": {"result": 1, "descriptor kind": "socket"}, "epoll_pwait2": {"result": 0, "descriptor kind": "epoll"},
         "wait3": {}}
 OUTSIDE = {"epoll_wait": "wait_for_events"}
+# a write to shard-N is of N bytes; the last one stays open, and gets one more
+SHARDS = f"""import ctypes, os, runpy, sys, time
+folder, how = sys.argv[1:]
+sys.argv[1:] = ['0']
+runpy.run_path({os.path.join(SOURCE, "tests", "targets", "os_calls_modules.py")!r})
+c = ctypes.CDLL(None)
+c.fopen.restype = ctypes.c_void_p
+def write(number):
+    path = folder + '/shard-' + str(number)
+    if how == 'os':
+        fd = os.open(path, os.O_CREAT | os.O_RDWR, 0o600)
+        close = lambda: os.close(fd)
+    else:
+        stream = ctypes.c_void_p(c.fopen(path.encode(), b'w'))
+        fd = c.fileno(stream)
+        close = lambda: c.fclose(stream)
+    os.write(fd, bytes(number))
+    if number == 1010:
+        time.sleep(0.2)
+        os.write(fd, bytes(1011))
+        time.sleep(0.2)
+    close()
+    os.unlink(path)
+time.sleep(0.2)
+for number in range(1001, 1011):
+    write(number)
+"""
 
 
 def tool(*words):
@@ -133,6 +160,23 @@ class OsCalls(unittest.TestCase):
             self.assertEqual(len(calls), 1, name)
             args = calls[0]["args"]
             self.assertEqual((args["descriptor kind"], args["file"]), ("file", self.folder + "/shard-7"))
+
+    def test_files_of_one_inode(self):
+        """A call has the path of its own file or none, also where the next file has the same descriptor and inode."""
+        script = os.path.join(self.folder, "shards.py")
+        with open(script, "w", encoding="utf-8") as file:
+            file.write(SHARDS)
+        options = dict(options=["--osrt=1ns"], program=(sys.executable, script))
+        for how in ("os", "stdio"):
+            with self.subTest(how):
+                trace = self.trace(self.folder, how, **options)
+                writes = {e["args"]["bytes"]: e["args"].get("file", "") for e in self.calls(trace, "write")
+                          if 1000 <= e["args"].get("bytes", 0) <= 1011}
+                self.assertGreater(len(writes), 2)  # others may find no slot
+                self.assertEqual({size: file for size, file in writes.items() if file not in ("", f"{self.folder}/shard-{min(size, 1010)}")}, {})
+                if how == "os":  # it was seen to be opened
+                    self.assertEqual(writes[1011], self.folder + "/shard-1010")
+                shutil.rmtree(self.folder + "/out")
 
     def idle(self):
         """Where the thread was while the GPU was idle in calls that block -> ns, as `gaps` has it."""
