@@ -125,7 +125,10 @@ struct gt_ranges {
 	struct gt_range_collectives collectives;
 	struct gt_nccl_order nccl;
 	uint64_t last_library;
-	struct gt_range_library libraries[GT_RANGE_LIBRARIES]; /* by number modulo the size */
+	/* by number modulo GT_RANGE_LIBRARIES, in the spool: kernels of theirs may come out of it;
+	 * NULL: there was no such call */
+	struct gt_range_library *libraries;
+	bool lacks_libraries; /* there was no memory for them */
 };
 
 /* ---- ranges.c ---- */

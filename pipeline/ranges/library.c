@@ -5,13 +5,66 @@
  */
 #include "pipeline/ranges/internal.h"
 
+#include <stdatomic.h>
 #include <string.h>
+
+#include "core/spool_view.h"
+
+#define LIBRARIES_BYTES (GT_RANGE_LIBRARIES * sizeof(struct gt_range_library))
 
 static const struct gt_range_library *find(const struct gt_ranges *ranges, uint64_t number)
 {
-	const struct gt_range_library *kept = &ranges->libraries[number % GT_RANGE_LIBRARIES];
+	const struct gt_range_library *kept =
+		ranges->libraries ? &ranges->libraries[number % GT_RANGE_LIBRARIES] : NULL;
 
-	return number && kept->number == number ? kept : NULL;
+	return number && kept && kept->number == number ? kept : NULL;
+}
+
+/* In the spool where there is room: kernels that nobody has read yet belong to calls that have left
+ * their rings. False: no memory, then or now. */
+static bool start_keeping(struct gt_ranges *ranges)
+{
+	if (ranges->libraries || ranges->lacks_libraries)
+		return ranges->libraries;
+	ranges->libraries = gt_memory_is_ample(LIBRARIES_BYTES) ? gt_spool_map(LIBRARIES_BYTES)
+								: gt_memory_map(LIBRARIES_BYTES);
+	ranges->lacks_libraries = !ranges->libraries;
+	if (ranges->libraries)
+		gt_spool_set_root(GT_SPOOL_LIBRARIES, ranges->libraries);
+	return ranges->libraries;
+}
+
+/* The process may be killed in between: a number stands for what is whole. */
+static void put(struct gt_ranges *ranges, const struct gt_range_library *library)
+{
+	struct gt_range_library *kept = &ranges->libraries[library->number % GT_RANGE_LIBRARIES];
+
+	kept->number = 0;
+	atomic_signal_fence(memory_order_seq_cst);
+	kept->count = library->count;
+	kept->call = library->call;
+	atomic_signal_fence(memory_order_seq_cst);
+	kept->number = library->number;
+}
+
+void gt_ranges_restore_libraries(struct gt_ranges *ranges, const struct gt_spool_view *view)
+{
+	const struct gt_range_library *dead =
+		gt_spool_view_root(view, GT_SPOOL_LIBRARIES, LIBRARIES_BYTES);
+	uint64_t last = 0;
+
+	if (!dead || !start_keeping(ranges))
+		return;
+	for (uint32_t i = 0; i < GT_RANGE_LIBRARIES; i++) {
+		uint64_t number = dead[i].number;
+
+		if (!number || number % GT_RANGE_LIBRARIES != i || number >= ranges->last_library)
+			continue;
+		put(ranges, &dead[i]);
+		last = number > last ? number : last;
+	}
+	if (last) /* so that calls from its rings take the places of the oldest ones */
+		ranges->last_library = last;
 }
 
 /* Returns the number of the first of @count, which are launched together. */
@@ -19,13 +72,15 @@ static uint64_t keep(struct gt_ranges *ranges, const struct gt_library_call *cal
 {
 	uint64_t first = ranges->last_library + 1;
 
+	if (!count || !start_keeping(ranges))
+		return 0;
 	for (uint32_t i = 0; i < count; i++) {
-		uint64_t number = ++ranges->last_library;
+		struct gt_range_library library = {
+			.number = ++ranges->last_library, .count = count - i, .call = calls[i]};
 
-		ranges->libraries[number % GT_RANGE_LIBRARIES] = (struct gt_range_library){
-			.number = number, .count = count - i, .call = calls[i]};
+		put(ranges, &library);
 	}
-	return count ? first : 0;
+	return first;
 }
 
 /* Of one communicator and device; beyond what there is room for, what they have in common. */

@@ -110,6 +110,11 @@ uint32_t gt_ranges_open(const struct gt_ranges *ranges);
 /* For recovery: ids of ranges from now on are none of those that the dead process gave. */
 void gt_ranges_new_ids(struct gt_ranges *ranges);
 
+/* For recovery, behind gt_ranges_new_ids: the calls of libraries whose kernels may be in the spool
+ * of @view. */
+struct gt_spool_view;
+void gt_ranges_restore_libraries(struct gt_ranges *ranges, const struct gt_spool_view *view);
+
 /* Ranges, marks and samples that are missing in the trace for lack of room. */
 uint64_t gt_ranges_lost(const struct gt_ranges *ranges);
 

@@ -106,6 +106,7 @@ static void take_launch(void *context, const struct gt_correlate_call *from)
 		.nvtx = gt_replay_stores_string(r, from->launch.nvtx),
 		.range = from->launch.range,
 		.op = from->launch.op,
+		.library = from->launch.library,
 		.forward = gt_replay_stores_stack(r, from->launch.forward),
 		.governed = gt_spool_bool(&from->launch.governed),
 		.left_out = gt_spool_bool(&from->launch.left_out),

@@ -280,6 +280,7 @@ static int killed(void)
 			cuCtxSynchronize();
 		cublasSgemm(handle, NO, NO, 10, 20, 30, &one, a, 10, b, 30, &one, c, 10);
 	}
+	usleep(200000); /* the calls are read and written meanwhile, their kernels are not */
 	return kill(getpid(), SIGKILL);
 }
 

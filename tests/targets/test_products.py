@@ -193,15 +193,15 @@ class Products(unittest.TestCase):
 
     def test_killed(self):
         """Repair has every call, and no number twice."""
-        self.run_program("killed", "--libraries=cublas", "--spool=on", killed=True)
+        self.run_program("killed", "--libraries=cublas", "--spool=on", "--flush-period=60000", killed=True)
         tool("repair", self.folder + "/out")  # without `gputrace run` nobody has yet
         trace = self.trace()
         calls = [e["args"] for e in self.calls(trace)]
         self.assertEqual([c["FLOPs"] for c in calls], [2 * 10 * 20 * 30] * 505)
         self.assertEqual(len({c["call number"] for c in calls}), 505)
         kernels = [e["args"]["call number"] for e in trace.gpu if "library call" in e["args"]]
-        # one whose call had been written before the kill has lost its arguments
         self.assertGreaterEqual(len(trace.gpu), 500)
+        self.assertEqual(len(kernels), len(trace.gpu))  # also of calls that had been written before the kill
         self.assertEqual(len(kernels), len({*kernels} & {c["call number"] for c in calls}))
 
     def test_flight_recorder(self):
