@@ -241,9 +241,12 @@ void gt_config_explain(enum gt_option_id id, const char *source, const char *tex
 		[GT_OPTION_PATH] = "a path",
 	};
 	const struct gt_option *option = &gt_options[id];
+	bool is_lt =
+		id == GT_CONFIG_LIBRARIES && (strstr(text, "cublaslt") || strstr(text, "cublasLt"));
 
-	gt_text_format(ret_line, size, "'%s' is no value for %s: it takes %s%s", text, source,
-		       wants[option->type], option->values);
+	gt_text_format(ret_line, size, "'%s' is no value for %s: it takes %s%s%s", text, source,
+		       wants[option->type], option->values,
+		       is_lt ? "; cublas includes cuBLASLt" : "");
 	strip_controls(ret_line);
 }
 

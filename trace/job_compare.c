@@ -19,20 +19,27 @@ static int64_t pid_of(const struct gt_model *model)
 	return pid;
 }
 
-/* Marks the models of one rank that use a device which another one uses. @user: by device, the one
- * that was seen first + 1. */
+/* @f uses what @first, the one that was seen first + 1, may use, too. */
+static void mark_twin(struct gt_model *models, size_t f, size_t *first)
+{
+	if (!*first)
+		*first = f + 1;
+	if (*first != f + 1)
+		models[f].is_twin = models[*first - 1].is_twin = true;
+}
+
+/* Marks the models of one rank that use a device which another one uses, for work or for memory.
+ * @user: by device, the one that was seen first + 1. */
 static void mark_twins(struct gt_model *models, size_t count, size_t *user)
 {
 	memset(user, 0, DEVICES * sizeof(*user));
-	for (size_t f = 0; f < count; f++)
-		for (size_t i = 0; i < models[f].ops.count; i++) {
-			size_t *first = &user[models[f].ops.at[i].device];
-
-			if (!*first)
-				*first = f + 1;
-			if (*first != f + 1)
-				models[f].is_twin = models[*first - 1].is_twin = true;
-		}
+	for (size_t f = 0; f < count; f++) {
+		for (size_t i = 0; i < models[f].ops.count; i++)
+			mark_twin(models, f, &user[models[f].ops.at[i].device]);
+		for (size_t i = 0; i < models[f].blocks.count; i++)
+			if (models[f].blocks.at[i].block.device < DEVICES)
+				mark_twin(models, f, &user[models[f].blocks.at[i].block.device]);
+	}
 }
 
 /* By the clock that all have in common; false: it has none, or no slice, or no time in which others

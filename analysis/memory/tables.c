@@ -377,18 +377,24 @@ static bool put_result(struct gt_table *t, int32_t result)
 	return gt_table_text(t, words ? words : text);
 }
 
+static bool put_asked(struct gt_table *t, uint64_t bytes, const char *call)
+{
+	return !bytes && gt_cuda_asks_by_extents(call) ? gt_table_absent(t, "-")
+						       : put_bytes(t, (double)bytes);
+}
+
 static bool put_failure(struct gt_table *t, const struct gt_memory_use *use,
 			const struct gt_model_block *call)
 {
 	char label[128], text[TEXT];
 	size_t until = changes_until(use, call->ts);
+	const char *name = gt_model_name(use->model, call->name);
 
 	gt_memory_label(use, label, sizeof(label));
 	gt_memory_place(use->model, call->stack, text, sizeof(text));
 	return gt_table_text(t, label) && gt_table_number(t, time_of(use, call->ts)) &&
-	       put_bytes(t, (double)call->block.bytes) &&
-	       put_bytes(t, (double)gt_memory_in_use(use, until - 1)) &&
-	       gt_table_text(t, gt_model_name(use->model, call->name)) &&
+	       put_asked(t, call->block.bytes, name) &&
+	       put_bytes(t, (double)gt_memory_in_use(use, until - 1)) && gt_table_text(t, name) &&
 	       put_result(t, call->failed) && gt_table_text(t, text);
 }
 

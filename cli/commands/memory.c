@@ -139,12 +139,25 @@ static uint64_t count_missing(const struct gt_job *job)
 	return sum;
 }
 
-/* Where calls are missing, to record allocations again is no remedy. */
+/* All with --memory. */
+static bool are_recorded(const struct gt_job *job)
+{
+	for (size_t i = 0; i < job->count; i++)
+		if (!gt_header_has_option(&job->models[i].reading.header, "memory=yes"))
+			return false;
+	return job->count;
+}
+
+/* Where calls are missing, or there were none, to record allocations again is no remedy. */
 static void complain_of_none(const struct gt_job *job)
 {
 	uint64_t missing = count_missing(job);
 	char line[160] = "no allocations in these traces: record them with gputrace run --memory";
 
+	if (!missing && are_recorded(job))
+		snprintf(line, sizeof(line),
+			 "no allocations in these traces: the program allocated nothing while it "
+			 "was recorded");
 	if (missing)
 		snprintf(line, sizeof(line),
 			 "no allocations in these traces, which lack %" PRIu64

@@ -110,3 +110,8 @@ void gt_cuda_set_init_without(struct gt_cuda_set *set, unsigned int flags)
 {
 	fill(set, flags, false);
 }
+
+bool gt_cuda_asks_by_extents(const char *call)
+{
+	return strstr(call, "Array") || strstr(call, "Pitch") || strstr(call, "3D");
+}

@@ -72,6 +72,10 @@ const char *gt_cuda_api_symbol(const struct gt_cuda_api *api);
 /* The end of the table: one more than the last cbid of a domain. */
 uint32_t gt_cuda_api_end(enum gt_api_domain domain);
 
+/* Whether a call asks for memory by extents, "cudaMallocPitch", so that it has no size of its own;
+ * the size of one that failed may be in no record. */
+bool gt_cuda_asks_by_extents(const char *call);
+
 /* Bits per domain of a set; larger than any cbid. */
 #define GT_CUDA_SET_BITS 1024
 

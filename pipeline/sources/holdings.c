@@ -358,16 +358,17 @@ static void tell_failure(struct gt_holdings *h, const struct gt_holding_change *
 				 .stack = change->stack};
 	const struct gt_block *block = &change->block;
 	bool is_host = block->kind == GT_BLOCK_PINNED || block->device >= GT_HOLDINGS_DEVICES;
-	char text[600], where[24] = "host";
+	char text[600], where[24] = "host", size[40] = "";
 	uint64_t in_use = is_host ? h->in_use[0][GT_BLOCK_PINNED] : total_of(h, block->device);
 	const char *cause = gt_cuda_result_words(change->result);
 	size_t n;
 
 	if (!is_host)
 		gt_text_format(where, sizeof(where), "GPU %u", block->device);
-	n = gt_text_format(text, sizeof(text), "%s of %lu bytes failed with %d; in use on %s: %lu",
-			   change->name->text, (unsigned long)block->bytes, change->result, where,
-			   (unsigned long)in_use);
+	if (block->bytes || !gt_cuda_asks_by_extents(change->name->text))
+		gt_text_format(size, sizeof(size), " of %lu bytes", (unsigned long)block->bytes);
+	n = gt_text_format(text, sizeof(text), "%s%s failed with %d; in use on %s: %lu",
+			   change->name->text, size, change->result, where, (unsigned long)in_use);
 	if (!h->has_told)
 		put_holders(h, block, text + n, sizeof(text) - n);
 	h->has_told = true;

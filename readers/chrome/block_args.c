@@ -9,11 +9,9 @@
 static uint64_t number(const struct gt_span *args, const char *key, uint64_t otherwise)
 {
 	struct gt_span span;
-	int64_t value;
+	uint64_t value;
 
-	return gt_span_member(args, key, &span) && gt_span_int(&span, &value) && value >= 0
-		       ? (uint64_t)value
-		       : otherwise;
+	return gt_span_member(args, key, &span) && gt_span_uint(&span, &value) ? value : otherwise;
 }
 
 struct gt_block gt_block_args(const struct gt_span *args)

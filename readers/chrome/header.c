@@ -259,8 +259,7 @@ bool gt_header_int(const struct gt_header *header, const char *member, const cha
 	return find_inside(header, member, key, &value) && gt_span_int(&value, ret_value);
 }
 
-/* Whether metadata.options contains the option, written "name=value". */
-static bool has_option(const struct gt_header *header, const char *option)
+bool gt_header_has_option(const struct gt_header *header, const char *option)
 {
 	char text[4096], *rest = text, *word;
 
@@ -282,7 +281,7 @@ bool gt_header_is_asked_for(const struct gt_header *header, enum gt_ledger_key k
 	};
 
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
-		if (rows[i].key == key && has_option(header, rows[i].option))
+		if (rows[i].key == key && gt_header_has_option(header, rows[i].option))
 			return true;
 	return false;
 }

@@ -69,6 +69,9 @@ bool gt_header_int(const struct gt_header *header, const char *member, const cha
 bool gt_header_text(const struct gt_header *header, const char *member, const char *key,
 		    char *ret_text, size_t size);
 
+/* Whether the trace was recorded with the option, written "name=value". */
+bool gt_header_has_option(const struct gt_header *header, const char *option);
+
 /* Whether an option of the trace explains a count of the ledger, which then is not a loss. */
 bool gt_header_is_asked_for(const struct gt_header *header, enum gt_ledger_key key);
 

@@ -470,6 +470,26 @@ bool gt_span_int(const struct gt_span *span, int64_t *ret_value)
 	return decimal_parse(span, &number) && decimal_round(&number, ret_value);
 }
 
+bool gt_span_uint(const struct gt_span *span, uint64_t *ret_value)
+{
+	uint64_t value = 0;
+	int64_t whole;
+	uint32_t i;
+
+	if (gt_span_int(span, &whole)) {
+		*ret_value = (uint64_t)whole;
+		return whole >= 0;
+	}
+	if (span->kind != GT_SPAN_NUMBER && span->kind != GT_SPAN_STRING)
+		return false;
+	for (i = 0; i < span->len && span->text[i] >= '0' && span->text[i] <= '9'; i++)
+		if (__builtin_mul_overflow(value, 10, &value) ||
+		    __builtin_add_overflow(value, (uint64_t)(span->text[i] - '0'), &value))
+			return false;
+	*ret_value = value;
+	return span->len && i == span->len;
+}
+
 bool gt_span_double(const struct gt_span *span, double *ret_value)
 {
 	struct decimal number;

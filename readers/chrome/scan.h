@@ -84,6 +84,9 @@ bool gt_span_ns(const struct gt_span *span, int64_t *ret_ns);
 /* An integer, possibly written as a float without a fraction or as a string of digits. */
 bool gt_span_int(const struct gt_span *span, int64_t *ret_value);
 
+/* The same without a sign, up to 2^64 - 1. */
+bool gt_span_uint(const struct gt_span *span, uint64_t *ret_value);
+
 /* The number as a double. False: not a number. */
 bool gt_span_double(const struct gt_span *span, double *ret_value);
 

@@ -68,8 +68,8 @@ def script(seed, rank=0):
             s.call("cudaFree", "release", result=1, device=s.dice.randint(0, 1),
                    address=s.dice.choice(gone + [0x1000, *live]))
         elif action < 0.84:
-            s.call("cudaMalloc", "allocate", stack=2, result=2, kind="device", bytes=1 << 40, device=s.dice.randint(0, 1),
-                   context=1)
+            s.call("cudaMalloc", "allocate", stack=2, result=2, kind="device", bytes=1 << s.dice.choice((40, 63)),
+                   device=s.dice.randint(0, 1), context=1)
         elif action < 0.92:
             physical = [a for a, kind in live.items() if kind == "physical"]
             if physical:
@@ -324,9 +324,32 @@ def segments_of_pytorch():
             assert row[:5] == mine[:5] and abs(row[5] - mine[5]) < 0.11, (seed, when, row, mine)
 
 
+def no_size():
+    """What failed without a size on record: unknown for a pitch or an array, else nothing was asked for."""
+    s, calls = Script(7), ("cudaMallocPitch", "cuMipmappedArrayCreate", "cudaMalloc")
+    for name in calls:
+        s.call(name, "allocate", result=1, kind="device", device=0, context=1)
+    rows = cases.tables("memory", cases.write(trace_of(s)))["memory_failed"]
+    assert [(row["Call"], row["Asked For (B)"]) for row in rows] == list(zip(calls, (None, None, 0))), rows
+
+
+def processes():
+    """Two of one rank that held memory of one GPU, without work for it."""
+    where = cases.folder()
+    for pid in (4100, 4200):
+        event = generate.call("cudaMalloc", pid, 1, 1, pid=pid, tid=pid)
+        event["args"].update({"memory": "allocate", "memory kind": "device", "memory address": pid, "memory bytes": pid, "memory device": 0})
+        cases.write(generate.trace([event], before={"baseTimeNanoseconds": generate.BASE, "metadata": {"pid": pid}}), f"{pid}.json", where)
+    rows = cases.tables("memory", where)["memory_summary"]
+    assert [(row["Where"], row["Peak (B)"]) for row in rows] == [(f"rank 0 GPU 0 pid {pid}", pid) for pid in (4100, 4200)], rows
+
+
 def nothing():
     path = cases.write(generate.trace([generate.call("cudaMalloc", 1, 1, 1)]))
     assert "run --memory" in cases.run("memory", path, expect=1)[1]
+    path = cases.write(generate.trace([generate.call("cudaFree", 1, 1, 1)], before={"metadata": {"options": "quiet=yes memory=yes"}}))
+    said = cases.run("memory", path, expect=1)[1]
+    assert "allocated nothing" in said and "run --memory" not in said, said
 
 
 def counter(ts, value):
@@ -352,4 +375,4 @@ def calls_that_are_missing():
     assert "lack 5440 calls" in said and "run --memory" not in said, said
 
 
-cases.main([generated, ranks, timeline, segments_of_pytorch, nothing, calls_that_are_missing])
+cases.main([generated, ranks, timeline, segments_of_pytorch, no_size, processes, nothing, calls_that_are_missing])

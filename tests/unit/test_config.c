@@ -164,10 +164,12 @@ Test(config, a_wrong_level_is_told_once)
 
 Test(config, explains_what_an_option_takes)
 {
-	char line[128];
+	char line[256];
 
 	gt_config_explain(GT_CONFIG_STACKS, "--stacks", "x", line, sizeof(line));
 	cr_assert_str_eq(line, "'x' is no value for --stacks: it takes one of off|short|full");
+	gt_config_explain(GT_CONFIG_LIBRARIES, "--libraries", "cublaslt", line, sizeof(line));
+	cr_assert(strstr(line, "; cublas includes cuBLASLt"), "%s", line);
 }
 
 /* As a program does with its environment when it sets its title. */

@@ -164,6 +164,35 @@ Test(scan, members_of_what_is_absent)
 	cr_assert_not(gt_span_next(&none, &position, &value));
 }
 
+Test(scan, unsigned_numbers)
+{
+	static const struct {
+		const char *text;
+		uint64_t value;
+		bool is_one;
+	} rows[] = {
+		{"7", 7, true},
+		{"1e3", 1000, true},
+		{"9223372036854775807", INT64_MAX, true},
+		{"9223372036854775808", UINT64_C(1) << 63, true},
+		{"18446744073709551615", UINT64_MAX, true},
+		{"18446744073709551616", 0, false},
+		{"99999999999999999999999", 0, false},
+		{"-1", 0, false},
+	};
+
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		char *text = padded(rows[i].text);
+		struct gt_span span = {.text = text, .kind = GT_SPAN_NUMBER};
+		uint64_t value;
+
+		span.len = (uint32_t)strlen(text);
+		cr_expect_eq(gt_span_uint(&span, &value), rows[i].is_one);
+		cr_expect(!rows[i].is_one || value == rows[i].value);
+		free(text);
+	}
+}
+
 Test(scan, members_and_elements)
 {
 	char *text = padded("{\"a\": [1, \"x\", {}], \"b\": 7}");
