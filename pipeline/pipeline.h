@@ -86,7 +86,11 @@ struct gt_pipeline {
 	struct gt_hang hang;
 	/* the turns of the drain thread: CLOCK_MONOTONIC ns */
 	uint64_t next_flush, next_clock;
-	uint64_t flushes;        /* that are over */
+	uint64_t flushes; /* that are over */
+	struct {
+		uint32_t made, left; /* contexts when it was looked last; flushes */
+		uint64_t next;
+	} soon;                  /* for devices that --nvml is to read: CUPTI has records of them */
 	struct gt_ledger closed; /* of the file of the last window */
 	enum gt_seccomp seccomp; /* as the metadata has it */
 };

@@ -6,6 +6,7 @@
 
 #include <string.h>
 
+#include "collectors/cupti/contexts.h"
 #include "core/guest/log.h"
 #include "core/guest/seccomp.h"
 #include "core/guest/text.h"
@@ -18,6 +19,8 @@
 #include "pipeline/sources/crash_stack.h"
 
 #define MS_NS           1000000ull
+#define SOON_FLUSHES    5
+#define SOON_NS         (20 * MS_NS)
 #define CLOCK_EVERY_NS  (1000 * MS_NS)
 #define CLOCK_SECOND_NS (20 * MS_NS)  /* two samples tell the rate of the processor's counter */
 #define CLOCK_THIRD_NS  (200 * MS_NS) /* and these well enough to be read by it */
@@ -277,8 +280,30 @@ uint64_t gt_turn_undelivered(const struct gt_pipeline *p)
 	return p->hang.watchdog.done(p->hang.watchdog.of);
 }
 
+/* A GPU is known by CUPTI's record of it, which comes with a context; a short run must not wait for
+ * the flush period until its power is read. */
+static bool awaits_devices(struct gt_pipeline *p, uint64_t now)
+{
+	uint32_t made = gt_cupti_contexts_made();
+
+	if (!p->health.has_thread)
+		return false;
+	if (made != p->soon.made) {
+		p->soon.made = made;
+		p->soon.left = SOON_FLUSHES;
+		p->soon.next = now;
+	}
+	if (!p->soon.left || now < p->soon.next)
+		return false;
+	p->soon.left--;
+	p->soon.next = now + SOON_NS;
+	return true;
+}
+
 bool gt_turn_flush_is_due(struct gt_pipeline *p, uint64_t now)
 {
+	if (awaits_devices(p, now))
+		return true;
 	if (now < p->next_flush)
 		return false;
 	p->next_flush = now + flush_period(p) * (gt_turn_rests(p) ? REST_FLUSHES : 1);

@@ -415,7 +415,30 @@ static void hint_flops(const struct gt_job *job, const struct output *out)
 	gt_cmdline_complain(line);
 }
 
-static void hint(const struct gt_cmdline *args, const struct output *out)
+/* Where --nvml was on, to ask for it is no remedy. */
+static void hint_nvml(const struct gt_job *job)
+{
+	char line[320] = "there are no readings of power and clocks: gputrace run --nvml records "
+			 "them",
+	     state[200] = "";
+
+	for (size_t i = 0; !*state && i < job->count; i++)
+		if (!gt_header_text(&job->models[i].reading.header, "metadata", "nvml", state,
+				    sizeof(state)))
+			*state = 0;
+	if (!strncmp(state, "off: ", 5))
+		snprintf(line, sizeof(line),
+			 "there are no readings of power and clocks: --nvml was %s", state);
+	else if (*state)
+		snprintf(
+			line, sizeof(line),
+			"there are too few readings of power and clocks, though --nvml was on (%s):"
+			" the program ended too soon, or the GPU has none",
+			state);
+	gt_cmdline_complain(line);
+}
+
+static void hint(const struct gt_cmdline *args, const struct gt_job *job, const struct output *out)
 {
 	const char *by = gt_cmdline_get(args, "by");
 	const struct gt_table *energy = table_called(out, "gpu_energy_sum");
@@ -424,8 +447,7 @@ static void hint(const struct gt_cmdline *args, const struct output *out)
 
 	if ((energy && !energy->rows) ||
 	    (health && !health->rows && out->count == 1 + (energy != NULL)))
-		gt_cmdline_complain("there are no readings of power and clocks: gputrace run "
-				    "--nvml records them");
+		hint_nvml(job);
 	if (os_calls && !os_calls->rows && out->count == 1)
 		gt_cmdline_complain("there are no calls of the operating system: gputrace run "
 				    "--osrt records them");
@@ -449,7 +471,7 @@ static int answer(const struct gt_cmdline *args, struct gt_stats_parts *parts,
 		rc = sort_tables(args, &out);
 	if (!rc) {
 		rc = print_all(args, parts, job, &out);
-		hint(args, &out);
+		hint(args, job, &out);
 		hint_flops(job, &out);
 		hint_stacks(args, parts);
 		hint_backward(parts);

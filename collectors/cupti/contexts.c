@@ -26,6 +26,7 @@ struct device_params {
 };
 
 static _Atomic int alive;
+static _Atomic uint32_t made;
 static _Atomic int references[DEVICES]; /* to the primary context of a device */
 
 void gt_cupti_contexts_forget(void)
@@ -48,6 +49,12 @@ static int count_down(_Atomic int *count)
 void gt_cupti_contexts_created(void)
 {
 	atomic_fetch_add(&alive, 1);
+	atomic_fetch_add(&made, 1);
+}
+
+uint32_t gt_cupti_contexts_made(void)
+{
+	return atomic_load(&made);
 }
 
 void gt_cupti_contexts_destroyed(void)

@@ -27,6 +27,9 @@ void gt_cupti_contexts_created(void);
 void gt_cupti_contexts_destroyed(void);
 void gt_cupti_contexts_retained(const void *params);
 
+/* How many were created, destroyed ones among them. Any thread. */
+uint32_t gt_cupti_contexts_made(void);
+
 /* Whether there is more than one. Any thread. */
 bool gt_cupti_contexts_several(void);
 

@@ -125,7 +125,12 @@ def no_readings():
     path = cases.write(generate.trace([generate.kernel("a", 1000, 100, 1)]))
     assert cases.tables("stats", "--energy", path)["gpu_energy_sum"] == []
     out, error = cases.run("stats", "--energy", path)
-    assert "--nvml" in out + error, (out, error)
+    assert "gputrace run --nvml records them" in error, (out, error)
+    for state, said in (("off: no libnvidia-ml.so.1", "--nvml was off: no libnvidia-ml.so.1"),
+                        ("50 per second, driver 580.00", "too few readings of power and clocks, though --nvml was on (50 per")):
+        trace = generate.trace([generate.kernel("a", 1000, 100, 1)], before={"metadata": {"nvml": state}})
+        error = cases.run("stats", "--energy", cases.write(trace))[1]
+        assert said in error and "records them" not in error, error
 
 
 def others_counters():

@@ -177,6 +177,13 @@ class Health(unittest.TestCase):
         self.assertEqual(self.notes(trace)["capture gap"],
                          "power and clocks are no longer read: a call of NVML does not return")
 
+    def test_known_late(self):
+        """A GPU of which CUPTI tells after the first flush is read soon, whatever the period of flushes is."""
+        os.environ["SIMCUDA_FAULT"] = "slow_enable=100000000"
+        self.addCleanup(os.environ.pop, "SIMCUDA_FAULT")
+        _, found = self.values(self.run_program("--nvml=50", "--flush-period=60000"))
+        self.assertGreater(len(found[0, "energy", "J"]), 1)
+
     def test_off(self):
         trace, found = self.values(self.run_program())
         self.assertEqual(found, {})
