@@ -28,6 +28,7 @@ void gt_model_fini(struct gt_model *model)
 	gt_vec_free(&model->places);
 	gt_vec_free(&model->forwards);
 	gt_vec_free(&model->library_work);
+	gt_vec_free(&model->failed_calls);
 	gt_vec_free(&model->op_work);
 	gt_vec_free(&model->notes);
 	gt_vec_free(&model->memory);

@@ -274,6 +274,7 @@ struct gt_model {
 	GT_VEC(struct gt_collective_place) places; /* by correlation, one for each */
 	GT_VEC(struct gt_model_forward) forwards;  /* by correlation, one for each */
 	GT_VEC(struct gt_model_work) library_work; /* by correlation */
+	GT_VEC(uint32_t) failed_calls;             /* of libraries: their numbers, by number */
 	GT_VEC(struct gt_model_work) op_work;      /* by thread, then start */
 	GT_VEC(struct gt_note) notes;
 	GT_VEC(struct gt_memory_point) memory;

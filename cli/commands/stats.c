@@ -388,6 +388,32 @@ static void hint_peak(const struct gt_table *flops)
 		gt_cmdline_complain(line);
 }
 
+/* Why a table of FLOPs is empty: no remedy where what it needs is in the traces. */
+static void hint_no_flops(const struct gt_job *job)
+{
+	size_t works = 0, failed = 0;
+
+	for (size_t i = 0; i < job->count; i++) {
+		works += job->models[i].library_work.count + job->models[i].op_work.count;
+		failed += job->models[i].failed_calls.count;
+	}
+	if (works)
+		return;
+	gt_cmdline_complain(failed ? "calls of libraries that failed compute nothing, and these "
+				     "traces have no others"
+				   : "it is not known what these kernels compute: gputrace run "
+				     "--libraries=cublas or --pytorch-shapes records it "
+				     "(torch.profiler: record_shapes=True)");
+}
+
+static bool has_readings(const struct gt_job *job)
+{
+	for (size_t i = 0; i < job->count; i++)
+		if (job->models[i].health.count)
+			return true;
+	return false;
+}
+
 /* What a table of FLOPs leaves out. */
 static void hint_flops(const struct gt_job *job, const struct output *out)
 {
@@ -403,9 +429,7 @@ static void hint_flops(const struct gt_job *job, const struct output *out)
 	if (flops)
 		hint_peak(flops);
 	if (flops && !flops->rows)
-		gt_cmdline_complain("it is not known what these kernels compute: gputrace run "
-				    "--libraries=cublas or --pytorch-shapes records it "
-				    "(torch.profiler: record_shapes=True)");
+		hint_no_flops(job);
 	if (!count)
 		return;
 	snprintf(line, sizeof(line),
@@ -444,9 +468,10 @@ static void hint(const struct gt_cmdline *args, const struct gt_job *job, const 
 	const struct gt_table *energy = table_called(out, "gpu_energy_sum");
 	const struct gt_table *health = table_called(out, "gpu_health_sum");
 	const struct gt_table *os_calls = table_called(out, "osrt_sum");
+	bool is_filtered = has_readings(job) && gt_cmdline_get(args, "filter");
 
-	if ((energy && !energy->rows) ||
-	    (health && !health->rows && out->count == 1 + (energy != NULL)))
+	if (!is_filtered && ((energy && !energy->rows) ||
+			     (health && !health->rows && out->count == 1 + (energy != NULL))))
 		hint_nvml(job);
 	if (os_calls && !os_calls->rows && out->count == 1)
 		gt_cmdline_complain("there are no calls of the operating system: gputrace run "

@@ -4,6 +4,8 @@
  */
 #include "pipeline/sources/health.h"
 
+#include <string.h>
+
 #include "collectors/nvml/nvml.h"
 #include "core/config.h"
 #include "core/guest/background.h"
@@ -83,6 +85,8 @@ static void tell_state(struct gt_health *health)
 	struct gt_metadata *metadata = health->metadata;
 	const char *why = gt_nvml_why_not(), *driver = gt_nvml_driver();
 
+	if (metadata->mode && !strcmp(metadata->mode, "hooks only"))
+		why = "without CUPTI it is not known which GPUs are used";
 	if (health->told || (!why && !*driver))
 		return;
 	health->told = true;

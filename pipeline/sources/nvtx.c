@@ -21,8 +21,8 @@ static uint64_t early_ranges(const void *part)
 }
 
 static const struct gt_collector_count counts[] = {
-	{lost_ranges, GT_LEDGER_RANGES_LOST, "LOST", "ring full", "NVTX ranges",
-	 "a thread's ring was full: raise --ring-size"},
+	{lost_ranges, GT_LEDGER_RANGES_LOST, "LOST", "ring full",
+	 "NVTX ranges and calls of libraries", "a thread's ring was full: raise --ring-size"},
 	/* a trace begins with the first use of CUDA */
 	{early_ranges, GT_LEDGER_RANGES_EARLY, "capture gap", "before session", "ranges",
 	 "NVTX ranges that ended before CUDA was used"},

@@ -121,6 +121,12 @@ def filter_shares_with_what_it_leaves_out():
     near(row["Energy (J)"], 1)
 
 
+def filter_without_kernels():
+    path = cases.write(generate.trace([generate.kernel("a", 1000, 10, 1), counter("energy", "J", 990, 1), counter("energy", "J", 1100, 2)]))
+    said = cases.run("stats", "--energy", "--filter=kernel=nomatch", path)[1]
+    assert "nothing in the traces passes" in said and "--nvml" not in said, said
+
+
 def no_readings():
     path = cases.write(generate.trace([generate.kernel("a", 1000, 100, 1)]))
     assert cases.tables("stats", "--energy", path)["gpu_energy_sum"] == []
@@ -221,6 +227,6 @@ def throttled_in_diff_and_gaps():
     assert "throttled" not in cases.run("gaps", "--min=1ns", calm)[0]
 
 
-cases.main([energy_counter, power_alone, filter_shares_with_what_it_leaves_out, no_readings, others_counters, counter_falls, health,
+cases.main([energy_counter, power_alone, filter_without_kernels, filter_shares_with_what_it_leaves_out, no_readings, others_counters, counter_falls, health,
             rule_throttled, rule_throttled_without_work, clocks_in_diff,
             throttled_in_diff_and_gaps])

@@ -74,6 +74,27 @@ def test_shares_of_kernels():
     assert [(row["Name"], row["FLOPs"]) for row in filtered] == [("k2", 256)], filtered
 
 
+def test_calls_that_failed():
+    """Their kernels were written before the call returned, with what it would have computed."""
+    events = []
+    for number, result in ((1, 0), (2, 13), (3, -1)):
+        call = {"library": "cublas", "call number": number, **({"result": result} if result else {})}
+        events.append({"ph": "X", "cat": "library", "name": "cublasSgemm", "pid": 9, "tid": 9, "ts": 1000.0 * number, "dur": 20.0, "args": call})
+        events.append({"ph": "X", "cat": "cuda_runtime", "name": "cudaLaunchKernel", "pid": 9, "tid": 9, "ts": 1000.0 * number + 2,
+                       "dur": 2.0, "args": {"correlation": number}})
+        events.append({"ph": "X", "cat": "kernel", "name": f"k{number}", "pid": 0, "tid": 7, "ts": 1000.0 * number + 30, "dur": 1.0,
+                       "args": {"correlation": number, "device": 0, "stream": 7, "library": "cublas", "library call": "cublasSgemm",
+                                "compute type": "CUBLAS_COMPUTE_32F", "FLOPs": 2000, "call number": number}})
+    trace = {"schemaVersion": 1, "deviceProperties": [CHIP], "traceEvents": events}
+    path = cases.write(trace)
+    assert {name: row["FLOPs"] for name, row in flops_of(path, "kernel").items()} == {"k1": 2000}
+    trace["traceEvents"] = events[3:]
+    said = cases.run("stats", "--flops", cases.write(trace))[1]
+    assert "calls of libraries that failed" in said and "records it" not in said, said
+    said = cases.run("stats", "--flops", "--filter=kernel=nomatch", path)[1]
+    assert "nothing in the traces passes" in said and "records it" not in said, said
+
+
 def test_more_than_the_peak_is_said():
     """addmm at 190 TFLOP/s is below the peak of FP16; ten times as fast it is above."""
     trace = synthetic()
@@ -146,4 +167,4 @@ def test_public_traces():
     assert checked, "no products"
 
 
-cases.main([test_sums, test_shares_of_kernels, test_more_than_the_peak_is_said, test_what_is_left_out_is_said, test_public_traces])
+cases.main([test_sums, test_calls_that_failed, test_shares_of_kernels, test_more_than_the_peak_is_said, test_what_is_left_out_is_said, test_public_traces])

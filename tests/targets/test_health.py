@@ -158,6 +158,13 @@ class Health(unittest.TestCase):
         self.assertEqual(trace.root["metadata"]["nvml"], "off: nvmlInit returns 9")
         self.assertIn("--nvml: power and clocks are not recorded: nvmlInit returns 9", self.stderr)
 
+    def test_without_cupti(self):
+        _, found = self.values(path := self.run_program("--nvml", "--mode=hooks"))
+        self.assertEqual(found, {})
+        why = "without CUPTI it is not known which GPUs are used"
+        self.assertEqual(trace_file.Trace(path).root["metadata"]["nvml"], "off: " + why)
+        self.assertIn("--nvml: power and clocks are not recorded: " + why, self.stderr)
+
     def test_xid(self):
         path = self.run_program("--nvml=50", fault="xid=100")
         self.assertEqual(self.notes(self.values(path)[0])["XID"], "79 on GPU 0")

@@ -127,6 +127,10 @@ uint32_t gt_build_text(struct gt_builder *b, const struct gt_span *span);
 void gt_build_split_frames(struct gt_model *model, struct gt_frames *stack, const char *text,
 			   const char *gap);
 
+/* The call of a library with that number failed, or did not return: its kernels, which may have
+ * been written before, have computed nothing that is known. 0 or -ENOMEM. */
+int gt_build_failed_call(struct gt_model *model, uint32_t number);
+
 /* Takes in how much the call of the kernel with this correlation computes, and the same from the
  * arguments of the kernel's record. 0 or -ENOMEM. */
 int gt_build_work(struct gt_model *model, int64_t correlation, const struct gt_math_call *call);

@@ -399,6 +399,8 @@ static int take_library(struct model_events *e, const struct gt_event *event,
 {
 	struct gt_model_mpi_call call = {.start = time->start, .dur = time->dur};
 
+	if (event->range.library.is_math && event->range.library.result)
+		return gt_build_failed_call(e->model, event->range.library.math.number);
 	if (!event->range.library.is_mpi)
 		return 0;
 	call.name = name_of(e, event->range.name);

@@ -324,6 +324,18 @@ static int take_pages(struct gt_builder *b, const struct gt_trace_event *record)
 	return record->ph == 'X' ? gt_build_pages(b->model, &pages) : 0;
 }
 
+static int take_failure(struct gt_builder *b, const struct gt_trace_event *record)
+{
+	struct gt_span result, number;
+	int64_t code = 0, call = 0;
+
+	if (!gt_span_member(&record->args, "result", &result) || !gt_span_int(&result, &code) ||
+	    !code || !gt_span_member(&record->args, "call number", &number) ||
+	    !gt_span_int(&number, &call) || call <= 0 || call > UINT32_MAX)
+		return 0;
+	return gt_build_failed_call(b->model, (uint32_t)call);
+}
+
 /* What those of NCCL and cuBLAS tell stands on their kernels, too. */
 static int take_library(struct gt_builder *b, const struct gt_trace_event *record)
 {
@@ -331,8 +343,10 @@ static int take_library(struct gt_builder *b, const struct gt_trace_event *recor
 	struct gt_model_mpi_call call = {.start = record->ts};
 	struct gt_span unfinished;
 
-	if (record->ph != 'X' || record->name.len < 4 || memcmp(record->name.text, "MPI_", 4) != 0)
+	if (record->ph != 'X' || record->args.kind != GT_SPAN_OBJECT)
 		return 0;
+	if (record->name.len < 4 || memcmp(record->name.text, "MPI_", 4) != 0)
+		return take_failure(b, record);
 	library = gt_library_args(&record->args, &record->name);
 	call.dur = slice_dur(b, record);
 	call.name = put_name(b->model, &record->name);

@@ -24,6 +24,11 @@ int gt_build_work(struct gt_model *model, int64_t correlation, const struct gt_m
 	return gt_vec_push(&model->library_work, work) ? 0 : -ENOMEM;
 }
 
+int gt_build_failed_call(struct gt_model *model, uint32_t number)
+{
+	return !number || gt_vec_push(&model->failed_calls, number) ? 0 : -ENOMEM;
+}
+
 /* From 2^53 on a text. */
 static uint64_t count_of(const struct gt_trace_event *record, enum gt_arg arg)
 {
@@ -94,9 +99,34 @@ static int by_place(const void *a, const void *b)
 	return (x->at > y->at) - (x->at < y->at);
 }
 
+static int by_value(const void *a, const void *b)
+{
+	const uint32_t *x = a, *y = b;
+
+	return (*x > *y) - (*x < *y);
+}
+
+static void drop_failed(struct gt_model *model)
+{
+	const uint32_t *failed = model->failed_calls.at;
+	size_t count = model->failed_calls.count, kept = 0;
+
+	if (!count)
+		return;
+	qsort(model->failed_calls.at, count, sizeof(*failed), by_value);
+	for (size_t i = 0; i < model->library_work.count; i++) {
+		const struct gt_model_work *work = &model->library_work.at[i];
+
+		if (!bsearch(&work->number, failed, count, sizeof(*failed), by_value))
+			model->library_work.at[kept++] = *work;
+	}
+	model->library_work.count = kept;
+}
+
 /* One for each call: kernels of one call have the same number, and stand for it by the first. */
 void gt_build_works(struct gt_model *model)
 {
+	drop_failed(model);
 	if (model->library_work.count)
 		qsort(model->library_work.at, model->library_work.count,
 		      sizeof(*model->library_work.at), by_place);
