@@ -201,6 +201,23 @@ uint64_t gt_usage_flops_too_large(const struct gt_job *job)
 	return count;
 }
 
+bool gt_usage_flops_recorded(const struct gt_job *job)
+{
+	char given[512];
+
+	for (size_t i = 0; i < job->count; i++) {
+		char *word, *rest = given;
+
+		if (!gt_header_text(&job->models[i].reading.header, "metadata", "options", given,
+				    sizeof(given)))
+			continue;
+		while ((word = strsep(&rest, " ")))
+			if (!strncmp(word, "libraries=", 10) && strstr(word, "cu"))
+				return true;
+	}
+	return false;
+}
+
 bool gt_usage_flops_unknown(const struct gt_job *job, char *line, size_t size)
 {
 	static const struct {

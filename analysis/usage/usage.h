@@ -25,6 +25,9 @@ int gt_usage_energy(const struct gt_job *job, const struct gt_filter *filter, en
 int gt_usage_flops(const struct gt_job *job, const struct gt_filter *filter, enum gt_key key,
 		   struct gt_table *ret_table);
 
+/* Whether a library that computes was recorded: any of --libraries but nccl and mpi. */
+bool gt_usage_flops_recorded(const struct gt_job *job);
+
 /* How many kernels and operators have more FLOPs than fit into 63 bits: they are in no sum. */
 uint64_t gt_usage_flops_too_large(const struct gt_job *job);
 

@@ -401,9 +401,13 @@ static void hint_no_flops(const struct gt_job *job)
 		return;
 	gt_cmdline_complain(failed ? "calls of libraries that failed compute nothing, and these "
 				     "traces have no others"
-				   : "it is not known what these kernels compute: gputrace run "
-				     "--libraries=cublas or --pytorch-shapes records it "
-				     "(torch.profiler: record_shapes=True)");
+			    : gt_usage_flops_recorded(job)
+				    ? "it is not known what these kernels compute, though "
+				      "--libraries was on: no call that it records has launched "
+				      "them, or they were recovered without its arguments"
+				    : "it is not known what these kernels compute: gputrace run "
+				      "--libraries=cublas or --pytorch-shapes records it "
+				      "(torch.profiler: record_shapes=True)");
 }
 
 static bool has_readings(const struct gt_job *job)

@@ -7,6 +7,7 @@ import gzip
 import json
 
 import cases
+import generate
 
 CHIP = {"id": 0, "name": "NVIDIA A100-SXM4-40GB", "computeMajor": 8, "computeMinor": 0, "numSms": 108}
 # name, shapes, types of the inputs; durations of its kernels; FLOPs, bytes
@@ -105,6 +106,13 @@ def test_more_than_the_peak_is_said():
     assert "1 row is above the device's peak, which cannot be" in said, said
 
 
+def test_no_remedy_that_was_taken():
+    events = [generate.kernel("a", 1000, 100, 1)]
+    for options, was_on in (("output=/tmp/cu libraries=nccl", False), ("quiet=yes libraries=nccl,cublas", True), ("", False)):
+        said = cases.run("stats", "--flops", cases.write(generate.trace(events, {"metadata": {"options": options}})))[1]
+        assert ("though --libraries was on" in said, "--libraries=cublas" in said) == (was_on, not was_on), said
+
+
 def test_what_is_left_out_is_said():
     path = cases.write(synthetic())
     said = cases.run("stats", "--flops", path)[1]
@@ -167,4 +175,5 @@ def test_public_traces():
     assert checked, "no products"
 
 
-cases.main([test_sums, test_calls_that_failed, test_shares_of_kernels, test_more_than_the_peak_is_said, test_what_is_left_out_is_said, test_public_traces])
+cases.main([test_sums, test_calls_that_failed, test_shares_of_kernels, test_more_than_the_peak_is_said, test_no_remedy_that_was_taken,
+            test_what_is_left_out_is_said, test_public_traces])
