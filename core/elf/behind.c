@@ -13,11 +13,13 @@
 
 #include "core/elf/elf_lookup.h"
 
+#define HEADERS 1024u
+
 /* A module that calls, as it was found behind so many closings. Its place is never given to another
  * one: what it went on to is kept by its number. */
 struct module {
 	_Atomic uintptr_t from, to;
-	_Atomic uint64_t name; /* hash of its path */
+	_Atomic uint64_t name; /* hash of its path and of its first bytes */
 	_Atomic unsigned int closings;
 };
 
@@ -31,7 +33,7 @@ static __thread struct {
 struct module_search {
 	uintptr_t address; /* in the module */
 	uintptr_t from, to;
-	uint64_t path;    /* hash */
+	uint64_t path;    /* hash, see above */
 	const char *name; /* of a function in any other module */
 	uintptr_t found;
 };
@@ -53,6 +55,27 @@ static bool covers(const struct dl_phdr_info *info, struct module_search *search
 	return search->address >= search->from && search->address < search->to;
 }
 
+/* FNV-1a. */
+static uint64_t hash(uint64_t start, const void *bytes, size_t count)
+{
+	const unsigned char *c = bytes;
+
+	for (size_t i = 0; i < count; i++)
+		start = (start ^ c[i]) * 0x100000001b3;
+	return start;
+}
+
+/* The headers, and behind them the build id: another one after it was built again. */
+static size_t headers_of(const struct dl_phdr_info *info, uintptr_t from)
+{
+	for (size_t i = 0; i < info->dlpi_phnum; i++)
+		if (info->dlpi_phdr[i].p_type == PT_LOAD && info->dlpi_phdr[i].p_flags & PF_R &&
+		    info->dlpi_addr + info->dlpi_phdr[i].p_vaddr == from)
+			return info->dlpi_phdr[i].p_filesz < HEADERS ? info->dlpi_phdr[i].p_filesz
+								     : HEADERS;
+	return 0;
+}
+
 static int find_module(struct dl_phdr_info *info, size_t size, void *context)
 {
 	struct module_search *search = context;
@@ -60,9 +83,9 @@ static int find_module(struct dl_phdr_info *info, size_t size, void *context)
 	(void)size;
 	if (!covers(info, search))
 		return 0;
-	search->path = 0;
-	for (const char *c = info->dlpi_name; *c; c++)
-		search->path = (search->path ^ (unsigned char)*c) * 0x100000001b3; /* FNV-1a */
+	search->path = hash(0, info->dlpi_name, strlen(info->dlpi_name));
+	search->path =
+		hash(search->path, (const void *)search->from, headers_of(info, search->from));
 	return 1;
 }
 
