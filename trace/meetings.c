@@ -83,8 +83,10 @@ static uint64_t place_of(const struct gt_model *model, const struct gt_op *op)
 	return place_in(model, op->comm, model->places.at[low].sequence);
 }
 
-static bool waits_for_all(const struct gt_model *model, const struct gt_op *op, const void *data)
+static bool waits_for_all(const struct gt_model *model, uint32_t number, const struct gt_op *op,
+			  const void *data)
 {
+	(void)number;
 	(void)data;
 	return gt_communication_collective(gt_model_name(model, op->name)).together;
 }
@@ -157,10 +159,8 @@ static uint64_t place_of_mpi(const struct gt_model *model, const struct gt_model
 		       : 0;
 }
 
-int gt_meetings_take(const struct gt_model *model,
-		     bool (*is_in)(const struct gt_model *model, const struct gt_op *op,
-				   const void *data),
-		     const void *data, bool with_mpi, struct gt_meetings *ret_meetings)
+int gt_meetings_take(const struct gt_model *model, gt_meeting_test *is_in, const void *data,
+		     bool with_mpi, struct gt_meetings *ret_meetings)
 {
 	const struct gt_header *header = &model->reading.header;
 	int64_t base = header->has_base ? header->base_ns : 0;
@@ -174,8 +174,8 @@ int gt_meetings_take(const struct gt_model *model,
 			i < model->ops.count ? NULL : &model->mpi_calls.at[i - model->ops.count];
 		struct gt_meeting meeting = {.op = (uint32_t)i};
 
-		if (!op.comm || (call && is_empty(call, &op)) || !is_in(model, &op, data) ||
-		    !take_times(&op, base, &meeting))
+		if (!op.comm || (call && is_empty(call, &op)) ||
+		    !is_in(model, (uint32_t)i, &op, data) || !take_times(&op, base, &meeting))
 			continue;
 		meeting.key = key_of(model, &op);
 		meeting.place = call ? place_of_mpi(model, call) : place_of(model, &op);

@@ -38,13 +38,15 @@ struct gt_meetings {
 	uint32_t *by_place;            /* indices in all: by place, then start */
 };
 
+/* Whether the collective of that number, which is @op, is to be taken. */
+typedef bool gt_meeting_test(const struct gt_model *model, uint32_t number, const struct gt_op *op,
+			     const void *data);
+
 /* Takes the collectives of @model, with those of MPI only if @with_mpi, for which @is_in says so;
  * NULL: those in which all members wait for all, as of others, a broadcast, one member may be ready
  * before another begins. 0 or -ENOMEM; free with gt_meetings_fini in either case. */
-int gt_meetings_take(const struct gt_model *model,
-		     bool (*is_in)(const struct gt_model *model, const struct gt_op *op,
-				   const void *data),
-		     const void *data, bool with_mpi, struct gt_meetings *ret_meetings);
+int gt_meetings_take(const struct gt_model *model, gt_meeting_test *is_in, const void *data,
+		     bool with_mpi, struct gt_meetings *ret_meetings);
 void gt_meetings_fini(struct gt_meetings *meetings);
 
 /* Two processes' collectives that are the same one. */

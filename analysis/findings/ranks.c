@@ -72,7 +72,7 @@ int gt_rule_late_rank(const struct gt_survey *survey, struct gt_finding *finding
 {
 	struct gt_table peers = {0};
 	struct gt_peer_doubts doubts = {0};
-	int rc = gt_ranks_peers(survey->job, survey->filter, &peers, &doubts);
+	int rc = gt_ranks_peers(survey->job, survey->filter, NULL, &peers, &doubts);
 
 	if (!rc && peers.rows) {
 		rc = judge(survey, &peers, &doubts, finding);

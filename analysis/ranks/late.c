@@ -9,7 +9,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "analysis/intervals.h"
 #include "trace/meetings.h"
 
 const char *const gt_late_names[GT_LATE_COUNT_] = {
@@ -20,12 +19,6 @@ const char *const gt_late_names[GT_LATE_COUNT_] = {
 
 #define MOST 1024 /* members that one is compared with */
 
-/* What is looked up for each stretch of one process. */
-struct activity {
-	struct gt_intervals busy, data; /* data: loaded while the GPU was idle */
-	GT_VEC(int64_t) starts;         /* of operations */
-};
-
 static int by_number(const void *a, const void *b)
 {
 	int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
@@ -33,93 +26,27 @@ static int by_number(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
-static void end_activity(struct activity *activity)
+/* A part of a stretch, also where a message of another process says more. */
+static int64_t within(uint64_t part, const struct gt_late_stretch *stretch)
 {
-	gt_intervals_fini(&activity->busy);
-	gt_intervals_fini(&activity->data);
-	gt_vec_free(&activity->starts);
-}
+	uint64_t length = (uint64_t)stretch->to - (uint64_t)stretch->from;
 
-/* The parts of @set, which is merged, that @but does not cover. */
-static int without(const struct gt_intervals *set, const struct gt_intervals *but,
-		   struct gt_intervals *ret)
-{
-	for (size_t i = 0, j = 0; i < set->count; i++) {
-		int64_t from = set->at[i].start, end = set->at[i].end;
-
-		while (j < but->count && but->at[j].end <= from)
-			j++;
-		for (size_t k = j; k < but->count && but->at[k].start < end; k++) {
-			if (but->at[k].start > from &&
-			    !gt_intervals_add(ret, from, but->at[k].start))
-				return -ENOMEM;
-			from = but->at[k].end;
-		}
-		if (from < end && !gt_intervals_add(ret, from, end))
-			return -ENOMEM;
-	}
-	return 0;
-}
-
-static int begin_activity(const struct gt_model *model, struct activity *ret)
-{
-	struct gt_intervals data = {0};
-	int rc;
-
-	*ret = (struct activity){0};
-	for (size_t i = 0; i < model->ops.count; i++) {
-		const struct gt_op *op = &model->ops.at[i];
-
-		if (op->comm || op->kind == GT_OP_GRAPH)
-			continue;
-		if (!gt_intervals_add(&ret->busy, op->start, op->start + op->dur) ||
-		    !gt_vec_push(&ret->starts, op->start))
-			return -ENOMEM;
-	}
-	for (size_t i = 0; i < model->ranges.count; i++) {
-		const struct gt_model_range *range = &model->ranges.at[i];
-
-		if (range->data &&
-		    !gt_intervals_add(&data, range->start, range->start + range->dur)) {
-			gt_intervals_fini(&data);
-			return -ENOMEM;
-		}
-	}
-	gt_intervals_merge(&ret->busy);
-	gt_intervals_merge(&data);
-	rc = without(&data, &ret->busy, &ret->data);
-	gt_intervals_fini(&data);
-	return rc;
-}
-
-/* How many operations begin before @t. */
-static size_t begun(const struct activity *activity, int64_t t)
-{
-	size_t low = 0, high = activity->starts.count;
-
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (activity->starts.at[middle] < t)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low;
+	return (int64_t)(part < length ? part : length);
 }
 
 /* From the end of the collective before, unless that overlaps this one. */
-static struct gt_late_stretch stretch_of(const struct activity *activity,
-					 const struct gt_op *before, const struct gt_op *op)
+static struct gt_late_stretch stretch_of(const struct gt_op *before,
+					 const struct gt_rank_mark *left, const struct gt_op *op,
+					 const struct gt_rank_mark *came)
 {
 	struct gt_late_stretch stretch = {
 		.from = before->start + before->dur, .to = op->start, .is_known = true};
 
 	if (stretch.from > stretch.to)
 		return (struct gt_late_stretch){.from = op->start, .to = op->start};
-	stretch.busy = gt_intervals_within(&activity->busy, stretch.from, stretch.to);
-	stretch.data = gt_intervals_within(&activity->data, stretch.from, stretch.to);
-	stretch.ops = begun(activity, stretch.to) - begun(activity, stretch.from);
+	stretch.busy = within(came->busy - left->busy, &stretch);
+	stretch.data = within(came->data - left->data, &stretch);
+	stretch.ops = came->ops - left->ops <= UINT32_MAX ? came->ops - left->ops : 0;
 	return stretch;
 }
 
@@ -137,31 +64,31 @@ static int by_start(const void *a, const void *b)
 				    : (x->member > y->member) - (x->member < y->member);
 }
 
-static int add_stretches(const struct gt_model *model, const struct gt_rounds *rounds,
-			 struct visit *visits, size_t count, struct gt_lates *lates)
+static void add_stretches(const struct gt_model *model, const struct gt_rank_excerpt *excerpt,
+			  const struct gt_rounds *rounds, struct visit *visits, size_t count,
+			  struct gt_lates *lates)
 {
-	struct activity activity;
-	int rc = begin_activity(model, &activity);
-
 	qsort(visits, count, sizeof(*visits), by_start);
-	for (size_t i = 0; !rc && i < count; i++) {
+	for (size_t i = 0; i < count; i++) {
 		size_t member = visits[i].member;
-		struct gt_op op = gt_meeting_op(model, rounds->members.at[member].op), before;
+		uint32_t number = rounds->members.at[member].op, last;
+		struct gt_op op = gt_meeting_op(model, number), before;
 
 		if (!i) {
 			lates->stretch[member].from = lates->stretch[member].to = op.start;
 			continue;
 		}
+		last = rounds->members.at[visits[i - 1].member].op;
 		lates->before[member] = visits[i - 1].round + 1;
-		before = gt_meeting_op(model, rounds->members.at[visits[i - 1].member].op);
-		lates->stretch[member] = stretch_of(&activity, &before, &op);
+		before = gt_meeting_op(model, last);
+		lates->stretch[member] =
+			stretch_of(&before, &gt_rank_meeting_of(excerpt, last)->left, &op,
+				   &gt_rank_meeting_of(excerpt, number)->came);
 	}
-	end_activity(&activity);
-	return rc;
 }
 
-static int stretch_all(const struct gt_job *job, const struct gt_rounds *rounds,
-		       struct gt_lates *lates)
+static int stretch_all(const struct gt_job *job, const struct gt_rank_excerpt *excerpts,
+		       const struct gt_rounds *rounds, struct gt_lates *lates)
 {
 	struct visit *visits = calloc(rounds->members.count + 1, sizeof(*visits));
 	size_t *place = calloc(job->count + 2, sizeof(*place));
@@ -182,8 +109,9 @@ static int stretch_all(const struct gt_job *job, const struct gt_rounds *rounds,
 	for (size_t f = 0; !rc && f < job->count; f++) {
 		size_t first = f ? place[f - 1] : 0;
 
-		rc = add_stretches(&job->models[f], rounds, &visits[first], place[f] - first,
-				   lates);
+		if (place[f] > first)
+			add_stretches(&job->models[f], &excerpts[f], rounds, &visits[first],
+				      place[f] - first, lates);
 	}
 	free(visits);
 	free(place);
@@ -296,8 +224,8 @@ static void walk_path(const struct gt_rounds *rounds, struct gt_lates *lates)
 	}
 }
 
-int gt_lates_find(const struct gt_job *job, const struct gt_rounds *rounds,
-		  struct gt_lates *ret_lates)
+int gt_lates_find(const struct gt_job *job, const struct gt_rank_excerpt *excerpts,
+		  const struct gt_rounds *rounds, struct gt_lates *ret_lates)
 {
 	struct gt_lates *l = ret_lates;
 	int rc;
@@ -306,7 +234,7 @@ int gt_lates_find(const struct gt_job *job, const struct gt_rounds *rounds,
 	l->of = calloc(job->count + 1, sizeof(*l->of));
 	l->stretch = calloc(rounds->members.count + 1, sizeof(*l->stretch));
 	l->before = calloc(rounds->members.count + 1, sizeof(*l->before));
-	rc = l->of && l->stretch && l->before ? stretch_all(job, rounds, l) : -ENOMEM;
+	rc = l->of && l->stretch && l->before ? stretch_all(job, excerpts, rounds, l) : -ENOMEM;
 	if (!rc)
 		rc = gt_network_find(job, rounds, &l->network);
 	if (!rc)

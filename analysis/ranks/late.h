@@ -60,9 +60,9 @@ struct gt_lates {
 	int64_t transfer; /* ns on the critical path after all members had come */
 };
 
-/* 0 or -ENOMEM; free with gt_lates_fini in either case. */
-int gt_lates_find(const struct gt_job *job, const struct gt_rounds *rounds,
-		  struct gt_lates *ret_lates);
+/* @excerpts: of each model. 0 or -ENOMEM; free with gt_lates_fini in either case. */
+int gt_lates_find(const struct gt_job *job, const struct gt_rank_excerpt *excerpts,
+		  const struct gt_rounds *rounds, struct gt_lates *ret_lates);
 void gt_lates_fini(struct gt_lates *lates);
 
 /* How late the last member of a round came, ns behind the middle one of the others, and why: what

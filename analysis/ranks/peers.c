@@ -56,11 +56,12 @@ static void add_row(const struct gt_model *model, const struct peer *peer, struc
 }
 
 int gt_ranks_peers(const struct gt_job *job, const struct gt_filter *filter,
-		   struct gt_table *ret_table, struct gt_peer_doubts *ret_doubts)
+		   const struct gt_rank_excerpt *excerpts, struct gt_table *ret_table,
+		   struct gt_peer_doubts *ret_doubts)
 {
 	struct peer *peers = calloc(job->count + 1, sizeof(*peers));
 	struct gt_rounds rounds = {0};
-	int rc = peers ? gt_rounds_find(job, filter, &rounds) : -ENOMEM;
+	int rc = peers ? gt_rounds_find(job, filter, excerpts, &rounds) : -ENOMEM;
 
 	gt_table_init(ret_table, "peer_wait", "Collectives: waiting for the last peer", columns,
 		      sizeof(columns) / sizeof(columns[0]));

@@ -20,9 +20,11 @@ struct gt_peer_doubts {
 };
 
 /* One row per process with collectives: how long they ran before the last peer's began, by the
- * clock of the job (trace/clocks.h). Empty where no two processes have one in common. */
+ * clock of the job (trace/clocks.h). Empty where no two processes have one in common. @filter or
+ * @excerpts: as of gt_rounds_find. */
 int gt_ranks_peers(const struct gt_job *job, const struct gt_filter *filter,
-		   struct gt_table *ret_table, struct gt_peer_doubts *ret_doubts);
+		   const struct gt_rank_excerpt *excerpts, struct gt_table *ret_table,
+		   struct gt_peer_doubts *ret_doubts);
 
 /* "The clocks of 2 of the ranks are taken as they are, ..."; false: of none. */
 bool gt_ranks_unrelated(size_t unrelated, char *ret_text, size_t size);

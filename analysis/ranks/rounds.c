@@ -25,13 +25,34 @@ struct party {
 struct finding {
 	const struct gt_job *job;
 	const struct gt_filter *filter;
+	const struct gt_rank_excerpt *excerpts; /* instead of the filter, or NULL */
 	struct party *parties;
 	uint32_t rounds;
 };
 
-static bool passes(const struct gt_model *model, const struct gt_op *op, const void *data)
+static bool passes(const struct gt_model *model, uint32_t number, const struct gt_op *op,
+		   const void *data)
 {
+	(void)number;
 	return gt_filter_op(data, model, op);
+}
+
+static bool has_passed(const struct gt_model *model, uint32_t number, const struct gt_op *op,
+		       const void *data)
+{
+	(void)model;
+	(void)op;
+	return gt_rank_meeting_of(data, number)->passes;
+}
+
+static int take_party(const struct finding *find, size_t f, bool by_mpi, struct party *party)
+{
+	const struct gt_model *model = &find->job->models[f];
+
+	return find->excerpts
+		       ? gt_meetings_take(model, has_passed, &find->excerpts[f], by_mpi,
+					  &party->meetings)
+		       : gt_meetings_take(model, passes, find->filter, by_mpi, &party->meetings);
 }
 
 /* Has a process with collectives before this one the same rank? They are in the order of their
@@ -81,10 +102,8 @@ static int take(struct finding *find, struct gt_rounds *rounds)
 
 	for (size_t f = 0; f < find->job->count; f++) {
 		struct party *party = &find->parties[f];
-		int rc;
+		int rc = take_party(find, f, by_mpi, party);
 
-		rc = gt_meetings_take(&find->job->models[f], passes, find->filter, by_mpi,
-				      &party->meetings);
 		if (rc)
 			return rc;
 		if (repeats_rank(find, f)) {
@@ -246,9 +265,9 @@ static int list_rounds(const struct finding *find, const size_t *place, struct g
 }
 
 int gt_rounds_find(const struct gt_job *job, const struct gt_filter *filter,
-		   struct gt_rounds *ret_rounds)
+		   const struct gt_rank_excerpt *excerpts, struct gt_rounds *ret_rounds)
 {
-	struct finding find = {.job = job, .filter = filter};
+	struct finding find = {.job = job, .filter = filter, .excerpts = excerpts};
 	size_t *place = NULL;
 	int rc;
 

@@ -6,8 +6,7 @@
 #ifndef GT_ANALYSIS_RANKS_ROUNDS_H
 #define GT_ANALYSIS_RANKS_ROUNDS_H
 
-#include "analysis/key.h"
-#include "trace/job.h"
+#include "analysis/ranks/excerpt.h"
 
 /* One process in a collective. */
 struct gt_round_member {
@@ -39,10 +38,11 @@ struct gt_rounds {
 	size_t repeats;    /* the first of these, an index in the job */
 };
 
-/* Finds those that @filter lets pass. Processes that have the same rank are no peers. 0 or
- * -ENOMEM; free with gt_rounds_fini in either case. */
+/* Finds those that @filter lets pass, or did where the excerpts, of each model or NULL, were made.
+ * Processes that have the same rank are no peers. 0 or -ENOMEM; free with gt_rounds_fini in either
+ * case. */
 int gt_rounds_find(const struct gt_job *job, const struct gt_filter *filter,
-		   struct gt_rounds *ret_rounds);
+		   const struct gt_rank_excerpt *excerpts, struct gt_rounds *ret_rounds);
 void gt_rounds_fini(struct gt_rounds *rounds);
 
 /* How long a member waited for the last one, ns: never longer than its kernel ran. */

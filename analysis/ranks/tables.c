@@ -10,8 +10,6 @@
 #include <string.h>
 
 #include "analysis/group.h"
-#include "trace/health.h"
-#include "trace/meetings.h"
 
 #define COST_OTHERS 3 /* of these columns */
 
@@ -58,18 +56,32 @@ static const struct gt_column step_columns[] = {
 
 #define COLUMNS(table) (sizeof(table) / sizeof((table)[0]))
 
-int gt_ranks_find(const struct gt_job *job, const struct gt_filter *filter,
-		  struct gt_ranks *ret_ranks)
+int gt_ranks_compare(const struct gt_job *job, struct gt_rank_excerpt *excerpts,
+		     struct gt_ranks *ret_ranks)
 {
 	int rc;
 
-	*ret_ranks = (struct gt_ranks){.job = job, .filter = filter};
-	rc = gt_rounds_find(job, filter, &ret_ranks->rounds);
-	return rc ? rc : gt_lates_find(job, &ret_ranks->rounds, &ret_ranks->lates);
+	*ret_ranks = (struct gt_ranks){.job = job, .excerpts = excerpts};
+	rc = gt_rounds_find(job, NULL, excerpts, &ret_ranks->rounds);
+	return rc ? rc : gt_lates_find(job, excerpts, &ret_ranks->rounds, &ret_ranks->lates);
+}
+
+int gt_ranks_find(const struct gt_job *job, const struct gt_filter *filter,
+		  struct gt_ranks *ret_ranks)
+{
+	struct gt_rank_excerpt *excerpts;
+	int rc = gt_rank_excerpts_take(job, filter, &excerpts);
+
+	if (!rc)
+		return gt_ranks_compare(job, excerpts, ret_ranks);
+	*ret_ranks = (struct gt_ranks){.job = job, .excerpts = excerpts};
+	return rc;
 }
 
 void gt_ranks_fini(struct gt_ranks *ranks)
 {
+	if (ranks->excerpts)
+		gt_rank_excerpts_fini(ranks->excerpts, ranks->job->count);
 	gt_lates_fini(&ranks->lates);
 	gt_rounds_fini(&ranks->rounds);
 }
@@ -97,33 +109,18 @@ static void put_cause(const int64_t by[GT_LATE_COUNT_], int64_t late, struct gt_
 	gt_table_text(table, cause);
 }
 
-/* A GPU that is slower because its clocks were kept down, as run --nvml recorded. */
-static bool is_throttled(const struct gt_model *model, char *out, size_t size)
-{
-	for (size_t i = 0; i < model->devices.count; i++)
-		for (int r = GT_HEALTH_THROTTLED_FIRST; r <= GT_HEALTH_THROTTLED_LAST; r++)
-			if (gt_health_over_time(model, model->devices.at[i].device,
-						(enum gt_health_reading)r)
-				    .mean > 0) {
-				gt_health_throttled(model, model->devices.at[i].device, out, size);
-				return true;
-			}
-	return false;
-}
-
-static void put_cause_of(const struct gt_model *model, const struct gt_late *late,
+static void put_cause_of(const struct gt_rank_excerpt *excerpt, const struct gt_late *late,
 			 struct gt_table *table)
 {
-	char why[200], text[260];
+	char text[260];
 	double share;
 	const char *cause = gt_ranks_cause(late->by, late->late, &share);
 
-	if (late->late <= 0 || cause != gt_late_names[GT_LATE_GPU] ||
-	    !is_throttled(model, why, sizeof(why))) {
+	if (late->late <= 0 || cause != gt_late_names[GT_LATE_GPU] || !*excerpt->throttled) {
 		put_cause(late->by, late->late, table);
 		return;
 	}
-	snprintf(text, sizeof(text), "%s, throttled: %s", cause, why);
+	snprintf(text, sizeof(text), "%s, throttled: %s", cause, excerpt->throttled);
 	gt_table_text(table, text);
 }
 
@@ -151,7 +148,7 @@ int gt_ranks_late(const struct gt_ranks *ranks, struct gt_table *ret_table)
 			gt_table_number(ret_table, (double)late->by[c]);
 		gt_table_number(ret_table, (double)late->path);
 		gt_table_number(ret_table, (double)late->path_busy);
-		put_cause_of(&ranks->job->models[f], late, ret_table);
+		put_cause_of(&ranks->excerpts[f], late, ret_table);
 	}
 	return gt_table_sort(ret_table, "cost");
 }
@@ -192,9 +189,8 @@ int gt_ranks_clocks(const struct gt_ranks *ranks, struct gt_table *ret_table)
 			first = model->first;
 		gt_key_of_place(model, "", text, sizeof(text));
 		gt_table_text(ret_table, text);
-		if (!gt_header_text(header, "metadata", "hostname", text, sizeof(text)))
-			snprintf(text, sizeof(text), "not known");
-		gt_table_text(ret_table, text);
+		gt_table_text(ret_table,
+			      *ranks->excerpts[f].host ? ranks->excerpts[f].host : "not known");
 		put_clock(&ranks->job->clocks.of[f], f == ranks->job->clocks.reference, first,
 			  ret_table);
 	}
@@ -236,21 +232,19 @@ static struct step *get_step(struct steps *steps, const char *name, size_t model
 	return &steps->all.at[steps->all.count - 1];
 }
 
-static int add_durations(const struct gt_job *job, size_t f, struct steps *steps)
+static int add_durations(const struct gt_ranks *ranks, size_t f, struct steps *steps)
 {
-	const struct gt_model *model = &job->models[f];
+	const struct gt_model *model = &ranks->job->models[f];
 
-	for (size_t i = 0; i < model->ranges.count; i++) {
-		const struct gt_model_range *range = &model->ranges.at[i];
-		struct step *step;
+	for (size_t i = 0; i < ranks->excerpts[f].steps.count; i++) {
+		const struct gt_rank_time *time = &ranks->excerpts[f].steps.at[i];
+		struct step *step =
+			get_step(steps, gt_model_name(model, time->name), ranks->job->count);
 
-		if (!gt_model_is_step(model, range))
-			continue;
-		step = get_step(steps, gt_model_name(model, range->name), job->count);
-		if (!step || !gt_dist_add(&step->durations, range->dur))
+		if (!step || !gt_dist_add(&step->durations, time->time))
 			return -ENOMEM;
-		if (step->durations.count == 1 || range->dur > step->slowest) {
-			step->slowest = range->dur;
+		if (step->durations.count == 1 || time->time > step->slowest) {
+			step->slowest = time->time;
 			step->slowest_model = f;
 		}
 	}
@@ -266,14 +260,11 @@ static int add_step_round(const struct gt_ranks *ranks, size_t r, size_t *blame,
 	const struct gt_round_member *member = &ranks->rounds.members.at[round->first];
 	const struct gt_round_member *last = &member[round->last];
 	const struct gt_model *model = &ranks->job->models[last->model];
-	struct gt_op op = gt_meeting_op(model, last->op);
-	uint32_t range = gt_meeting_is_mpi(model, last->op) ? gt_model_step_at(model, op.start)
-							    : gt_key_step(model, &op);
+	uint32_t name = gt_rank_meeting_of(&ranks->excerpts[last->model], last->op)->step;
 	struct step *step = NULL;
 
-	if (range != GT_NONE) {
-		step = get_step(steps, gt_model_name(model, model->ranges.at[range].name),
-				ranks->job->count);
+	if (name != GT_NONE) {
+		step = get_step(steps, gt_model_name(model, name), ranks->job->count);
 		if (!step)
 			return -ENOMEM;
 		step->count++;
@@ -329,7 +320,7 @@ int gt_ranks_steps(const struct gt_ranks *ranks, struct gt_table *ret_table)
 	gt_table_init(ret_table, "rank_steps", "Steps: the slowest rank, and the late one",
 		      step_columns, COLUMNS(step_columns));
 	for (size_t f = 0; !rc && f < ranks->job->count; f++)
-		rc = add_durations(ranks->job, f, &steps);
+		rc = add_durations(ranks, f, &steps);
 	for (size_t i = 0, blame = 0; !rc && i < ranks->rounds.all.count; i++)
 		rc = add_step_round(ranks, i, &blame, &steps);
 	for (size_t i = 0; i < steps.all.count; i++) {

@@ -11,7 +11,7 @@
 /* All that the tables are made of. */
 struct gt_ranks {
 	const struct gt_job *job;
-	const struct gt_filter *filter;
+	struct gt_rank_excerpt *excerpts; /* of each model */
 	struct gt_rounds rounds;
 	struct gt_lates lates;
 };
@@ -19,6 +19,10 @@ struct gt_ranks {
 /* Finds the collectives and who was late. 0 or -ENOMEM; free with gt_ranks_fini in either case. */
 int gt_ranks_find(const struct gt_job *job, const struct gt_filter *filter,
 		  struct gt_ranks *ret_ranks);
+/* The same by excerpts of the models, of which then only the collectives are needed.
+ * They are freed with the rest. */
+int gt_ranks_compare(const struct gt_job *job, struct gt_rank_excerpt *excerpts,
+		     struct gt_ranks *ret_ranks);
 void gt_ranks_fini(struct gt_ranks *ranks);
 
 /* One row per process with collectives, the one that cost the others most first. */

@@ -156,40 +156,22 @@ int gt_ranks_collectives(const struct gt_ranks *ranks, struct gt_table *ret_tabl
 	return rc ? rc : gt_table_sort(ret_table, "waited");
 }
 
-enum { TAG_MODEL, TAG_SUM, TAG_MAX, TAG_SLOWEST };
-
-/* A rank is through with this kernel. */
-static int close_rank(struct gt_group *group)
-{
-	if (!group->tag[TAG_MODEL])
-		return 0;
-	if (!gt_dist_add(&group->value, group->tag[TAG_SUM]))
-		return -ENOMEM;
-	if (group->tag[TAG_SUM] > group->tag[TAG_MAX]) {
-		group->tag[TAG_MAX] = group->tag[TAG_SUM];
-		group->tag[TAG_SLOWEST] = group->tag[TAG_MODEL] - 1;
-	}
-	group->tag[TAG_SUM] = 0;
-	return 0;
-}
+enum { TAG_MAX, TAG_SLOWEST };
 
 static int add_kernels(const struct gt_ranks *ranks, size_t f, struct gt_groups *groups)
 {
 	const struct gt_model *model = &ranks->job->models[f];
 
-	for (size_t i = 0; i < model->ops.count; i++) {
-		const struct gt_op *op = &model->ops.at[i];
-		struct gt_group *group;
+	for (size_t i = 0; i < ranks->excerpts[f].kernels.count; i++) {
+		const struct gt_rank_time *kernel = &ranks->excerpts[f].kernels.at[i];
+		struct gt_group *group = gt_groups_get(groups, gt_model_name(model, kernel->name));
 
-		if (op->kind != GT_OP_KERNEL || op->comm || !gt_filter_op(ranks->filter, model, op))
-			continue;
-		group = gt_groups_get(groups, gt_model_name(model, op->name));
-		if (!group)
+		if (!group || !gt_dist_add(&group->value, kernel->time))
 			return -ENOMEM;
-		if (group->tag[TAG_MODEL] != (int64_t)f + 1 && close_rank(group))
-			return -ENOMEM;
-		group->tag[TAG_MODEL] = (int64_t)f + 1;
-		group->tag[TAG_SUM] += op->dur;
+		if (kernel->time > group->tag[TAG_MAX]) {
+			group->tag[TAG_MAX] = kernel->time;
+			group->tag[TAG_SLOWEST] = (int64_t)f;
+		}
 	}
 	return 0;
 }
@@ -221,11 +203,8 @@ int gt_ranks_kernels(const struct gt_ranks *ranks, struct gt_table *ret_table)
 		      kernel_columns, COLUMNS(kernel_columns));
 	for (size_t f = 0; !rc && f < ranks->job->count; f++)
 		rc = add_kernels(ranks, f, &groups);
-	for (size_t i = 0; !rc && i < groups.list.count; i++) {
-		rc = close_rank(&groups.list.at[i]);
-		if (!rc)
-			put_kernel(ranks, &groups, &groups.list.at[i], ret_table);
-	}
+	for (size_t i = 0; !rc && i < groups.list.count; i++)
+		put_kernel(ranks, &groups, &groups.list.at[i], ret_table);
 	gt_groups_fini(&groups);
 	return rc ? rc : gt_table_sort(ret_table, "excess");
 }

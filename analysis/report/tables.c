@@ -206,7 +206,7 @@ int gt_page_gaps(const struct gt_page *page)
 	if (!rc)
 		rc = gt_gaps_fill_windows(&gaps, &windows);
 	if (!rc)
-		rc = gt_ranks_peers(page->job, page->filter, &peers, &doubts);
+		rc = gt_ranks_peers(page->job, page->filter, NULL, &peers, &doubts);
 	if (!rc) {
 		gt_page_table(&causes, page->out);
 		gt_page_table(&devices, page->out);

@@ -80,7 +80,7 @@ static int fill_tables(struct gaps_answer *answer, const struct gt_cmdline *args
 	if (!rc)
 		rc = gt_gaps_fill_windows(&answer->gaps, &tables[WINDOWS]);
 	if (!rc && !gt_shares_are_many(args))
-		rc = gt_ranks_peers(job, filter, &tables[PEERS], ret_doubts);
+		rc = gt_ranks_peers(job, filter, NULL, &tables[PEERS], ret_doubts);
 	return rc;
 }
 
