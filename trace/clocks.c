@@ -30,17 +30,20 @@ void gt_clock_source_header(const struct gt_header *header, struct gt_clock_sour
 		s->monotonic = s->realtime = 0;
 }
 
+int gt_clock_source_meet(const struct gt_model *model, struct gt_clock_source *source)
+{
+	int64_t base = source->first;
+
+	if (__builtin_add_overflow(model->first, base, &source->first) ||
+	    __builtin_add_overflow(model->last, base, &source->last))
+		source->first = source->last = base;
+	return gt_meetings_take(model, NULL, NULL, true, &source->meetings);
+}
+
 int gt_clock_source_take(const struct gt_model *model, struct gt_clock_source *ret_source)
 {
-	struct gt_clock_source *s = ret_source;
-	int64_t base;
-
-	gt_clock_source_header(&model->reading.header, s);
-	base = s->first;
-	if (__builtin_add_overflow(model->first, base, &s->first) ||
-	    __builtin_add_overflow(model->last, base, &s->last))
-		s->first = s->last = base;
-	return gt_meetings_take(model, NULL, NULL, true, &s->meetings);
+	gt_clock_source_header(&model->reading.header, ret_source);
+	return gt_clock_source_meet(model, ret_source);
 }
 
 void gt_clock_source_fini(struct gt_clock_source *source)

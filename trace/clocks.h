@@ -72,6 +72,9 @@ void gt_clock_source_header(const struct gt_header *header, struct gt_clock_sour
 /* Whether the clocks of both are related without collectives: one boot, or one host. */
 bool gt_clock_sources_are_one(const struct gt_clock_source *a, const struct gt_clock_source *b);
 
+/* Takes the rest from a model: its times, and collectives. 0 or -ENOMEM. */
+int gt_clock_source_meet(const struct gt_model *model, struct gt_clock_source *source);
+
 /* Takes what is needed from a model, which may go afterwards. 0 or -ENOMEM; free with
  * gt_clock_source_fini in either case. */
 int gt_clock_source_take(const struct gt_model *model, struct gt_clock_source *ret_source);

@@ -57,11 +57,14 @@ static void run_pool(struct job_pool *pool)
 		pthread_join(threads[--started], NULL);
 }
 
+int gt_job_compare_models(const struct gt_model *a, const struct gt_model *b)
+{
+	return a->rank != b->rank ? (a->rank < b->rank ? -1 : 1) : strcmp(a->path, b->path);
+}
+
 static int by_rank(const void *a, const void *b)
 {
-	const struct gt_model *x = a, *y = b;
-
-	return x->rank != y->rank ? (x->rank < y->rank ? -1 : 1) : strcmp(x->path, y->path);
+	return gt_job_compare_models(a, b);
 }
 
 /* Takes over what could be read. */

@@ -50,6 +50,9 @@ size_t gt_job_find_processes(struct gt_job *job, size_t *ret_first);
 /* The second half of gt_job_load: reads job->paths. Does not say whether they are of one job. */
 int gt_job_load_found(struct gt_job *job, void (*complain)(const char *line), size_t *ret_failures);
 
+/* The order of the models of a job: by rank, then path. Pure. */
+int gt_job_compare_models(const struct gt_model *a, const struct gt_model *b);
+
 /* Where a trace stands among all of its job, by rank, even if this process has read only some of
  * the ranks; those of one rank are read by one process. */
 static inline uint64_t gt_job_order(const struct gt_job *job, size_t f)

@@ -19,7 +19,7 @@ struct gt_ranks {
 /* Finds the collectives and who was late. 0 or -ENOMEM; free with gt_ranks_fini in either case. */
 int gt_ranks_find(const struct gt_job *job, const struct gt_filter *filter,
 		  struct gt_ranks *ret_ranks);
-/* The same by excerpts of the models, of which then only the collectives are needed.
+/* The same by excerpts of the models, of which then only what gt_rank_message_read knows is needed.
  * They are freed with the rest. */
 int gt_ranks_compare(const struct gt_job *job, struct gt_rank_excerpt *excerpts,
 		     struct gt_ranks *ret_ranks);

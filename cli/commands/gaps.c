@@ -8,7 +8,7 @@
 #include "analysis/gaps.h"
 #include "analysis/ranks/peers.h"
 #include "cli/cmdline.h"
-#include "cli/reduce/shares.h"
+#include "cli/reduce/rank_shares.h"
 #include "cli/reduce/stats_parts.h"
 #include "readers/wrap.h"
 
@@ -67,11 +67,12 @@ static bool filter_leaves_work(const struct gt_table *windows)
 struct gaps_answer {
 	struct gt_stats_parts lines;
 	struct gt_gaps_parts gaps;
+	struct gt_rank_excerpt *excerpts; /* of collectives that other processes sent, or NULL */
 };
 
-static int fill_tables(struct gaps_answer *answer, const struct gt_cmdline *args,
-		       const struct gt_job *job, const struct gt_filter *filter,
-		       struct gt_table tables[TABLES], struct gt_peer_doubts *ret_doubts)
+static int fill_tables(struct gaps_answer *answer, const struct gt_job *job,
+		       const struct gt_filter *filter, struct gt_table tables[TABLES],
+		       struct gt_peer_doubts *ret_doubts)
 {
 	int rc = gt_gaps_fill_causes(&answer->gaps, &tables[CAUSES]);
 
@@ -79,8 +80,8 @@ static int fill_tables(struct gaps_answer *answer, const struct gt_cmdline *args
 		rc = gt_gaps_fill_devices(&answer->gaps, &tables[DEVICES]);
 	if (!rc)
 		rc = gt_gaps_fill_windows(&answer->gaps, &tables[WINDOWS]);
-	if (!rc && !gt_shares_are_many(args))
-		rc = gt_ranks_peers(job, filter, NULL, &tables[PEERS], ret_doubts);
+	if (!rc)
+		rc = gt_ranks_peers(job, filter, answer->excerpts, &tables[PEERS], ret_doubts);
 	return rc;
 }
 
@@ -106,9 +107,6 @@ static void print_reports(const struct gt_cmdline *args, struct gaps_answer *ans
 	       "is one GPU, what is idle for one may be another's work.",
 	       how);
 	gt_shares_losses(&answer->lines, how);
-	if (gt_shares_are_many(args) && gt_stats_parts_fact(&answer->lines, GT_STATS_COLLECTIVES))
-		gt_cmdline_complain("--mpi: without the table of collectives that waited for "
-				    "peers, which one process compares");
 }
 
 static int print(const struct gt_cmdline *args, struct gaps_answer *answer,
@@ -117,7 +115,7 @@ static int print(const struct gt_cmdline *args, struct gaps_answer *answer,
 	struct gt_print how = gt_cmdline_print(args);
 	struct gt_table tables[TABLES] = {0};
 	struct gt_peer_doubts doubts = {0};
-	int rc = fill_tables(answer, args, job, filter, tables, &doubts);
+	int rc = fill_tables(answer, job, filter, tables, &doubts);
 
 	how.top = (size_t)gt_cmdline_number(args, "top", 15);
 	if (!rc && how.top &&
@@ -162,12 +160,17 @@ static int ask(const struct gt_cmdline *args, struct gaps_answer *answer,
 			  gt_gaps_map(&answer->gaps, &job, filter, min_ns)))
 		rc = GT_EXIT_FAILED;
 	rc = reduce(args, &job, rc, answer, &prints);
+	if (gt_shares_gather_ranks(args, filter, &job, &answer->excerpts)) {
+		rc = GT_EXIT_FAILED;
+		prints = false;
+	}
 	if (prints) {
 		if (print(args, answer, &job, filter))
 			rc = GT_EXIT_FAILED;
 		if (!gt_stats_parts_fact(&answer->lines, GT_STATS_PASSES))
 			gt_cmdline_complain("--filter: nothing in the traces passes");
 	}
+	gt_rank_excerpts_fini(answer->excerpts, job.count);
 	gt_job_fini(&job);
 	return rc;
 }

@@ -7,6 +7,8 @@
 #include "analysis/ranks/peers.h"
 #include "analysis/ranks/tables.h"
 #include "cli/cmdline.h"
+#include "cli/reduce/rank_shares.h"
+#include "cli/reduce/stats_parts.h"
 #include "readers/wrap.h"
 
 static const struct gt_cmdline_option options[] = {
@@ -17,6 +19,7 @@ static const struct gt_cmdline_option options[] = {
 	GT_CMDLINE_FORMAT_OPTION,
 	GT_CMDLINE_NAMES_OPTIONS,
 	GT_CMDLINE_TABLES_OPTION,
+	GT_SHARES_OPTION,
 	{NULL, NULL, NULL, NULL},
 };
 
@@ -153,42 +156,92 @@ static void say_missing(const struct gt_ranks *ranks, size_t columns, FILE *out)
 			     rounds->impossible);
 }
 
-static int print(const struct gt_cmdline *args, const struct gt_job *job,
-		 const struct gt_filter *filter)
+static int print(const struct gt_cmdline *args, const struct gt_ranks *ranks,
+		 const struct gt_stats_parts *lines)
 {
 	struct gt_print how = gt_cmdline_print(args);
 	struct gt_table tables[TABLES] = {0};
 	bool to_people = how.format == GT_FORMAT_TABLE && !gt_cmdline_get(args, "output");
-	struct gt_ranks ranks;
-	int rc = gt_ranks_find(job, filter, &ranks);
+	int rc = 0;
 
 	how.top = (size_t)gt_cmdline_number(args, "top", how.format == GT_FORMAT_TABLE ? 15 : 0);
 	for (size_t i = 0; !rc && i < TABLES; i++)
-		rc = makers[i](&ranks, &tables[i]);
+		rc = makers[i](ranks, &tables[i]);
 	for (size_t i = 0; !rc && how.top && how.format != GT_FORMAT_TABLE && i < TABLES; i++)
 		gt_table_cut(&tables[i], how.top);
-	if (!rc && to_people && ranks.rounds.all.count)
-		say_late(&ranks, how.columns);
+	if (!rc && to_people && ranks->rounds.all.count)
+		say_late(ranks, how.columns);
 	if (!rc)
 		rc = gt_cmdline_print_tables(args, tables, TABLES, &how);
 	if (!rc) {
 		if (to_people)
 			putchar('\n');
-		if (!ranks.rounds.all.count)
+		if (!ranks->rounds.all.count)
 			fprintf(stderr, "gputrace: %s: who was late is not known\n",
-				why_none(&ranks.rounds));
-		say_missing(&ranks, how.columns, to_people ? stdout : stderr);
-		gt_cmdline_losses(&job, 1, &how);
+				why_none(&ranks->rounds));
+		say_missing(ranks, how.columns, to_people ? stdout : stderr);
+		gt_shares_losses(lines, &how);
 	}
 	for (size_t i = 0; i < TABLES; i++)
 		gt_table_fini(&tables[i]);
-	gt_ranks_fini(&ranks);
 	return rc ? GT_EXIT_FAILED : GT_EXIT_OK;
+}
+
+static int compare(const struct gt_cmdline *args, const struct gt_job *job,
+		   const struct gt_filter *filter, struct gt_rank_excerpt *excerpts,
+		   struct gt_stats_parts *lines)
+{
+	struct gt_ranks ranks;
+	int rc = excerpts ? gt_ranks_compare(job, excerpts, &ranks)
+			  : gt_ranks_find(job, filter, &ranks);
+
+	rc = rc || print(args, &ranks, lines) ? GT_EXIT_FAILED : GT_EXIT_OK;
+	gt_ranks_fini(&ranks);
+	if (!gt_stats_parts_fact(lines, GT_STATS_PASSES))
+		gt_cmdline_complain("--filter: nothing in the traces passes");
+	return rc;
+}
+
+static int ask(const struct gt_cmdline *args, struct gt_stats_parts *lines,
+	       const struct gt_filter *filter)
+{
+	const struct gt_stats_asked asked = {0};
+	struct gt_rank_excerpt *excerpts = NULL;
+	struct gt_job job = {0};
+	bool prints;
+	int rc = gt_shares_load(args, &job);
+
+	if (job.count && gt_stats_parts_map(lines, &job, filter, asked))
+		rc = GT_EXIT_FAILED;
+	rc = gt_shares_reduce(args, &job, rc, lines->sets, 1, &prints);
+	if (gt_shares_gather_ranks(args, filter, &job, &excerpts)) {
+		rc = GT_EXIT_FAILED;
+		prints = false;
+	}
+	if (prints)
+		rc = compare(args, &job, filter, excerpts, lines) ? GT_EXIT_FAILED : rc;
+	else
+		gt_rank_excerpts_fini(excerpts, job.count);
+	gt_job_fini(&job);
+	return rc;
 }
 
 static int run_ranks(const struct gt_cmdline *args)
 {
-	return gt_cmdline_answer(args, print);
+	struct gt_stats_parts lines = {0};
+	struct gt_filter filter = {0};
+	int rc = gt_cmdline_filter(args, &filter);
+
+	if (!rc && gt_stats_parts_init(&lines))
+		rc = GT_EXIT_FAILED;
+	if (!rc)
+		rc = gt_shares_start(args);
+	if (!rc)
+		rc = ask(args, &lines, &filter);
+	gt_shares_end();
+	gt_stats_parts_fini(&lines);
+	gt_filter_fini(&filter);
+	return rc;
 }
 
 static const struct gt_cmdline_spec spec = {

@@ -303,21 +303,25 @@ static int reduce(struct gt_group_set *sets, size_t count)
 	return rc;
 }
 
-/* The sets and, as the last one, what is known of the shares. */
-static int reduce_all(const struct gt_cmdline *args, struct gt_group_set *sets, size_t count,
-		      bool *ret_prints)
+static int say_not_taken(int rc)
 {
 	char line[128];
-	int rc = reduce(sets, count);
 
-	if (gt_link_rank())
-		return GT_EXIT_OK;
-	if (!rc)
-		return judge(args, &sets[count - 1].groups, ret_prints);
 	snprintf(line, sizeof(line), "--mpi: the answer of a process cannot be taken: %s",
 		 strerror(-rc));
 	gt_cmdline_complain(line);
 	return GT_EXIT_FAILED;
+}
+
+/* The sets and, as the last one, what is known of the shares. */
+static int reduce_all(const struct gt_cmdline *args, struct gt_group_set *sets, size_t count,
+		      bool *ret_prints)
+{
+	int rc = reduce(sets, count);
+
+	if (gt_link_rank())
+		return GT_EXIT_OK;
+	return rc ? say_not_taken(rc) : judge(args, &sets[count - 1].groups, ret_prints);
 }
 
 int gt_shares_reduce(const struct gt_cmdline *args, const struct gt_job *job, int status,
@@ -344,4 +348,26 @@ int gt_shares_reduce(const struct gt_cmdline *args, const struct gt_job *job, in
 		memcpy(sets, all, count * sizeof(*all));
 	free(all);
 	return rc;
+}
+
+/* Each message is taken, whatever was wrong with one before: its sender waits for that. */
+int gt_shares_gather(const struct gt_pack *mine, int rc,
+		     int (*take)(const void *bytes, size_t size, void *data), void *data)
+{
+	bool is_made = !rc && !mine->failed;
+
+	if (gt_link_rank()) {
+		gt_link_send(0, mine->bytes.at, is_made ? mine->bytes.count : 0);
+		return GT_EXIT_OK;
+	}
+	rc = is_made ? take(mine->bytes.at, mine->bytes.count, data) : -ENOMEM;
+	for (size_t i = 1; i < gt_link_size(); i++) {
+		size_t size;
+		void *bytes = gt_link_receive(i, &size);
+
+		if (!rc)
+			rc = bytes ? take(bytes, size, data) : -ENOMEM;
+		free(bytes);
+	}
+	return rc ? say_not_taken(rc) : GT_EXIT_OK;
 }

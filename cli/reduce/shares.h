@@ -40,4 +40,10 @@ int gt_shares_load(const struct gt_cmdline *args, struct gt_job *job);
 int gt_shares_reduce(const struct gt_cmdline *args, const struct gt_job *job, int status,
 		     struct gt_group_set *sets, size_t count, bool *ret_prints);
 
+/* Behind gt_shares_reduce: hands what each process has to say to the first one, where @take gets
+ * one message after the other. In the others, it only sends. @rc: of the making of @mine. An exit
+ * status, after a line. */
+int gt_shares_gather(const struct gt_pack *mine, int rc,
+		     int (*take)(const void *bytes, size_t size, void *data), void *data);
+
 #endif

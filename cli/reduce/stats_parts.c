@@ -192,15 +192,6 @@ static bool any_passes(const struct gt_job *job, const struct gt_filter *filter)
 	return false;
 }
 
-static bool has_collectives(const struct gt_job *job)
-{
-	for (size_t f = 0; f < job->count; f++)
-		for (size_t i = 0; i < job->models[f].ops.count; i++)
-			if (job->models[f].ops.at[i].comm)
-				return true;
-	return false;
-}
-
 static int map_facts(const struct gt_job *job, const struct gt_filter *filter, bool backward,
 		     struct gt_groups *groups)
 {
@@ -217,7 +208,6 @@ static int map_facts(const struct gt_job *job, const struct gt_filter *filter, b
 		[GT_STATS_LOST] = lost.time,
 		[GT_STATS_LOST_OF] = lost.all,
 		[GT_STATS_TIED] = lost.is_tied,
-		[GT_STATS_COLLECTIVES] = has_collectives(job),
 		[GT_STATS_PASSES] = any_passes(job, filter),
 		[GT_STATS_PROCESSES] = (int64_t)cost.processes,
 		[GT_STATS_COST_ADDED] = (int64_t)cost.added,

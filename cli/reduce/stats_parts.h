@@ -20,9 +20,8 @@ enum gt_stats_fact {
 	GT_STATS_LOST,   /* ns: struct gt_stats_backward */
 	GT_STATS_LOST_OF,
 	GT_STATS_TIED,
-	GT_STATS_COLLECTIVES, /* traces that have some */
-	GT_STATS_PASSES,      /* shares in which something passes the filter */
-	GT_STATS_PROCESSES,   /* and what follows: struct gt_stats_cost */
+	GT_STATS_PASSES,    /* shares in which something passes the filter */
+	GT_STATS_PROCESSES, /* and what follows: struct gt_stats_cost */
 	GT_STATS_COST_ADDED,
 	GT_STATS_COST_OWN,
 	GT_STATS_COST_ELAPSED,

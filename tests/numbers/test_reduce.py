@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""`gputrace stats --mpi` and `gaps --mpi` against one process: all numbers are the same but quantiles, which are within 1/256.
+"""`gputrace stats --mpi`, `gaps --mpi` and `ranks --mpi` against one process: all numbers are the same but quantiles, which are within 1/256.
 
 test_reduce.py CLI [CLI_WITH_MPI]: the second one is left out where no MPI is installed.
 """
@@ -15,6 +15,7 @@ import sys
 import cases
 import generate
 import rank_traces
+import test_bad_ranks as bad_ranks
 
 QUANTILES = re.compile(r"(Med|P90|P99)\b")
 ERROR = 1 / 256
@@ -108,9 +109,9 @@ def test_gaps():
     for processes in (1, 4):
         together, said = mpi(processes, "gaps", "--mpi", "--format=json", where)
         alone = cases.tables("gaps", where)
-        assert alone.pop("peer_wait") and list(alone) == ["gpu_idle_causes", "gpu_devices", "gpu_windows"]
-        assert json.loads(together) == alone, (together, alone)
-        assert len(said) == 1 and "peers" in said[0], said
+        assert list(alone) == ["gpu_idle_causes", "gpu_devices", "gpu_windows", "peer_wait"]
+        assert json.loads(together) == alone and alone["peer_wait"], (together, alone)
+        assert not said, said
 
 
 def test_gaps_of_samples_and_calls():
@@ -129,6 +130,61 @@ def test_gaps_of_samples_and_calls():
     together, said = mpi(4, "gaps", "--mpi", where)
     assert alone[0] == together and alone[1].splitlines() == said, (alone, together, said)
     assert "blocking" in alone[0] or "data loading" in alone[0], alone
+
+
+def same_ranks(where, *words, processes=(1, 2, 4), expect=0):
+    """What `ranks` prints, and says on standard error."""
+    alone = cases.run("ranks", *words, where, expect=expect)
+    for count in processes:
+        together, said = mpi(count, "ranks", "--mpi", *words, where, expect=expect)
+        assert together == alone[0], (count, words, alone[0], together)
+        assert said == [line for line in alone[1].splitlines() if line.startswith("gputrace")], (count, words, alone[1], said)
+    return "".join(alone)
+
+
+def written_job(**more):
+    """Ranks of two hosts, the second of which has a clock that is ahead and runs away."""
+    where = cases.folder()
+    for rank in rank_traces.job(steps=12, **more)[0]:
+        cases.write(rank.trace(8), f"rank{rank.number}.json", where)
+    return where
+
+
+def test_ranks():
+    where = written_job(fault="gpu")
+    assert "Cause: slower GPU" in same_ranks(where)
+    same_ranks(where, "--format=json")
+    same_ranks(where, "--format=csv", "--filter=step=3", processes=[2])
+    assert "nothing in the traces passes" in same_ranks(where, "--filter=kernel=none", processes=[2])
+    where = written_job(fault="host", mpi=True)
+    assert "Cause: host" in same_ranks(where, processes=[4])
+
+
+def test_a_real_job_of_ranks():
+    same_ranks(os.path.join(os.path.dirname(os.path.dirname(cases.public()[0])), "two_ranks"), "--format=json", processes=[2])
+
+
+def test_ranks_of_bad_folders():
+    """What is wrong is said as by one process, once."""
+    found = bad_ranks.traces()
+    other = bad_ranks.members(seed=5)[2].trace(4)
+    other["metadata"]["pid"] = 900
+    said = same_ranks(bad_ranks.written({**found, "second.json": other}), processes=[3])
+    assert "1 trace has a rank that another one has too" in said, said
+    where = bad_ranks.written({**found, "copy.json": found["rank2.json"]})
+    with open(os.path.join(where, "rank1.json"), "r+b") as file:
+        file.truncate(os.path.getsize(file.name) * 3 // 4)
+    said = same_ranks(where, processes=[3])
+    assert "it is a copy of" in said and "cut at line 1" in said, said
+    for trace in found.values():
+        trace["traceEvents"] = [e for e in trace["traceEvents"] if "nccl" not in e["name"]]
+    del found["rank3.json"]["baseTimeNanoseconds"], found["rank2.json"]["metadata"]
+    said = same_ranks(bad_ranks.written(found), processes=[3])
+    assert "no collective that two ranks have in common" in said and "not aligned" in said, said
+    with open(os.path.join(where, "rank0.json"), "w", encoding="ascii") as file:
+        file.write("hello")
+    said = same_ranks(where, processes=[3], expect=1)
+    assert "rank0.json" in said and "3 of 4 ranks are here" in said, said
 
 
 def test_a_bad_file():

@@ -11,6 +11,8 @@
 #include <string.h>
 
 #include "analysis/group_merge.h"
+#include "analysis/ranks/message.h"
+#include "analysis/ranks/tables.h"
 
 #define SHARES 5
 
@@ -215,5 +217,171 @@ Test(reduce, changed)
 	}
 	out.bytes.at[10]++; /* in its name and version */
 	cr_assert_eq(merge_bytes(out.bytes.at, out.bytes.count), -EPROTO);
+	gt_pack_fini(&out);
+}
+
+/* ---- ranks ---- */
+
+#define RANKS 3
+#define STEPS 20
+
+static uint32_t name(struct gt_model *model, const char *text)
+{
+	return gt_names_put(&model->names, text, strlen(text));
+}
+
+/* A step: two kernels, and a collective that all leave together, on a clock that is ahead. */
+static void add_step(struct gt_model *model, int64_t begin)
+{
+	int64_t end = begin + 900000 + model->rank * 1000000000ll;
+	struct gt_op op = {.correlation = -1,
+			   .dur = 100000 + (int64_t)(chance() % 9000),
+			   .call = GT_NONE,
+			   .stack = GT_NONE,
+			   .kind = GT_OP_KERNEL};
+
+	op.start = begin + model->rank * 1000000000ll;
+	op.name = name(model, "gemm");
+	cr_assert(gt_vec_push(&model->ops, op));
+	op.start += op.dur + (int64_t)(chance() % 100000);
+	op.name = name(model, chance() % 3 ? "gemm" : "add");
+	cr_assert(gt_vec_push(&model->ops, op));
+	op.start += op.dur + (int64_t)(chance() % 100000);
+	op.dur = end - op.start;
+	op.bytes = 4096;
+	op.comm = GT_COMM_GROUPS;
+	op.name = name(model, "ncclDevKernel_AllReduce_Sum_f32_RING_LL()");
+	cr_assert(gt_vec_push(&model->ops, op));
+}
+
+static void make_job(struct gt_job *job)
+{
+	*job = (struct gt_job){.models = calloc(RANKS, sizeof(*job->models)), .count = RANKS};
+	state = 11;
+	for (int f = 0; f < RANKS; f++) {
+		struct gt_model *model = &job->models[f];
+
+		cr_assert_eq(gt_names_init(&model->names), 0);
+		model->path = model->own_path = strdup("rank.json");
+		model->rank = f;
+		model->reading.header = (struct gt_header){
+			.has_rank = true, .has_base = true, .rank = f, .world_size = RANKS};
+		cr_assert(gt_vec_push(&model->groups, name(model, "default_pg")));
+		model->group_size[0] = RANKS;
+		for (int i = 0; i < STEPS; i++)
+			add_step(model, i * 1000000ll);
+		model->first = model->ops.at[0].start;
+		model->last = model->ops.at[model->ops.count - 1].start + 1000000;
+	}
+}
+
+static int read_message(const void *bytes, size_t size, struct gt_job *ret_job,
+			struct gt_rank_excerpt **ret_excerpts)
+{
+	struct gt_rank_sents sents = {0};
+	int rc = gt_rank_message_read(bytes, size, &sents);
+
+	*ret_job = (struct gt_job){0};
+	*ret_excerpts = NULL;
+	if (!rc)
+		rc = gt_rank_sents_move(&sents, ret_job, ret_excerpts);
+	gt_rank_sents_fini(&sents);
+	return rc;
+}
+
+static void write_message(struct gt_pack *out)
+{
+	const struct gt_filter filter = {0};
+	struct gt_rank_excerpt *excerpts;
+	struct gt_job job;
+
+	make_job(&job);
+	cr_assert_eq(gt_rank_excerpts_take(&job, &filter, &excerpts), 0);
+	gt_rank_message_write(&job, excerpts, out);
+	cr_assert(!out->failed);
+	gt_rank_excerpts_fini(excerpts, job.count);
+	gt_job_fini(&job);
+}
+
+/* Compares what a message says; an error: it is none. */
+static int compare_message(const void *bytes, size_t size, struct gt_lates *ret_lates)
+{
+	struct gt_rank_excerpt *excerpts;
+	struct gt_ranks ranks;
+	struct gt_job job;
+	int rc = read_message(bytes, size, &job, &excerpts);
+
+	if (rc) {
+		gt_rank_excerpts_fini(excerpts, job.count);
+	} else {
+		cr_assert_eq(gt_ranks_compare(&job, excerpts, &ranks), 0);
+		*ret_lates = ranks.lates;
+		memset(&ranks.lates, 0, sizeof(ranks.lates));
+		gt_ranks_fini(&ranks);
+	}
+	gt_job_fini(&job);
+	return rc;
+}
+
+Test(reduce, ranks)
+{
+	const struct gt_filter filter = {0};
+	struct gt_pack out = {0};
+	struct gt_lates lates;
+	struct gt_ranks ranks;
+	struct gt_job job;
+
+	write_message(&out);
+	cr_assert_lt(out.bytes.count, RANKS * (200 + STEPS * 40));
+	cr_assert_eq(compare_message(out.bytes.at, out.bytes.count, &lates), 0);
+	make_job(&job); /* its clocks are those of its own message */
+	job.clocks.of = calloc(RANKS, sizeof(*job.clocks.of));
+	for (int f = 0; f < RANKS; f++)
+		job.clocks.of[f].line.off = -f * 1000000000.0;
+	cr_assert_eq(gt_ranks_find(&job, &filter, &ranks), 0);
+	cr_assert_eq(ranks.rounds.all.count, STEPS);
+	cr_assert_eq(lates.count, ranks.lates.count);
+	for (size_t f = 0; f < lates.count; f++) {
+		cr_assert_gt(lates.of[f].count, 0);
+		cr_assert_arr_eq(&lates.of[f], &ranks.lates.of[f], sizeof(lates.of[f]));
+	}
+	gt_lates_fini(&lates);
+	gt_ranks_fini(&ranks);
+	gt_job_fini(&job);
+	gt_pack_fini(&out);
+}
+
+Test(reduce, ranks_cut)
+{
+	struct gt_pack out = {0};
+	struct gt_lates lates;
+
+	write_message(&out);
+	for (size_t size = 0; size < out.bytes.count; size++) {
+		void *copy = malloc(size + 1);
+
+		memcpy(copy, out.bytes.at, size);
+		cr_assert_eq(compare_message(copy, size, &lates), -EBADMSG);
+		free(copy);
+	}
+	gt_pack_fini(&out);
+}
+
+Test(reduce, ranks_changed)
+{
+	struct gt_pack out = {0};
+	struct gt_lates lates;
+
+	write_message(&out);
+	state = 7;
+	for (int i = 0; i < 2000; i++) {
+		size_t at = (size_t)(chance() % out.bytes.count);
+		uint8_t was = out.bytes.at[at];
+
+		out.bytes.at[at] = (uint8_t)chance();
+		if (!compare_message(out.bytes.at, out.bytes.count, &lates))
+			gt_lates_fini(&lates);
+		out.bytes.at[at] = was;
+	}
 	gt_pack_fini(&out);
 }
