@@ -3,7 +3,8 @@
  * What a library of ours that comes before another one goes on to. The loader would have looked in
  * the order of the program, and then in what the caller was loaded with: by Python, or a plug-in,
  * for itself alone. So the function may be another one for each module that calls it. Any thread;
- * a lock of the loader the first time a module asks for each function, none later. errno is kept,
+ * a lock of the loader the first time a module asks for each function, or for any after one was
+ * closed, and for each call of a module that there is no room for; none otherwise. errno is kept,
  * and no error is left for the program's dlerror. What is found stays mapped.
  */
 #ifndef GT_CORE_ELF_BEHIND_H
@@ -12,8 +13,9 @@
 #include <stdatomic.h>
 #include <stddef.h>
 
-/* Modules for which more is kept than for the program. */
-#define GT_BEHIND_CALLERS 8u
+/* Modules for which a function is kept that the program as a whole does not have; one that was
+ * closed counts, too. Of further ones each call looks again. */
+#define GT_BEHIND_CALLERS 32u
 #define GT_BEHIND_NONE    ((void *)1)
 
 /* A function: for all callers, then for each module. NULL: not looked for yet. */
