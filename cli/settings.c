@@ -109,9 +109,9 @@ static const char *why_closed(const char *path)
 	if (error == ENOTDIR || (error == ENOENT && lstat(path, &status) < 0))
 		return NULL;
 	if (error == ENOENT)
-		return "not read: it is a link to a file that is not there; remove it or mend it";
+		return "not read: it is a dangling symbolic link; remove it or fix it";
 	if (error == ELOOP)
-		return "not read: it is a link that leads in a circle; remove it or mend it";
+		return "not read: it is a loop of symbolic links; remove it or fix it";
 	if (error == EACCES || error == EPERM)
 		return "not read: you may not read it; chmod u+r would let you, if it is yours";
 	return error == ENXIO ? "not read: it is no regular file" HOW

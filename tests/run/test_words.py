@@ -88,8 +88,8 @@ class TestSettings(RunTest):
                  (os.mkdir, "a folder, not a file; it takes one option = value a line"),
                  (lambda path: path.write_text("#" * 70000), "larger than 64 KiB, the most that settings take; "),
                  (lambda path: path.write_bytes(b"stacks = off\0"), "no text; it takes one option = value a line"),
-                 (lambda path: path.symlink_to("nowhere"), "a link to a file that is not there; remove it or mend it"),
-                 (lambda path: path.symlink_to(path), "a link that leads in a circle; remove it or mend it"))
+                 (lambda path: path.symlink_to("nowhere"), "a dangling symbolic link; remove it or fix it"),
+                 (lambda path: path.symlink_to(path), "a loop of symbolic links; remove it or fix it"))
         for make, expected in cases:
             make(self.project)
             done = self.run_env()
