@@ -157,6 +157,16 @@ static void *remap(void *mapped, size_t old_size, size_t new_size)
 	return p == MAP_FAILED ? NULL : p;
 }
 
+/* ThreadSanitizer does not see mremap: it would take what is mapped where the memory was for it. */
+static bool may_remap(void)
+{
+#ifdef __SANITIZE_THREAD__
+	return false;
+#else
+	return gt_seccomp_permits(GT_SYS_mremap);
+#endif
+}
+
 static void *move(void *mapped, size_t old_size, size_t new_size)
 {
 	void *p = gt_memory_reserve(new_size);
@@ -176,8 +186,7 @@ void *gt_memory_grow(void *mapped, size_t old_size, size_t new_size)
 		return gt_memory_map(new_size);
 	if (!gt_memory_charge(new_size - old_size))
 		return NULL;
-	p = gt_seccomp_permits(GT_SYS_mremap) ? remap(mapped, old_size, new_size)
-					      : move(mapped, old_size, new_size);
+	p = may_remap() ? remap(mapped, old_size, new_size) : move(mapped, old_size, new_size);
 	if (!p)
 		fail(new_size - old_size);
 	return p;
