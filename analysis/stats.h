@@ -10,7 +10,6 @@
 #include "analysis/intervals.h"
 #include "analysis/key.h"
 #include "analysis/table/table.h"
-#include "core/schema/metadata.h"
 #include "trace/job.h"
 
 /* A report of `gputrace stats`: its name and how its table is made. One with a map is made of
@@ -86,13 +85,6 @@ struct gt_device_use {
 int gt_stats_devices(const struct gt_job *job, const struct gt_filter *filter,
 		     struct gt_device_use **ret_uses);
 
-/* Lines that say what the traces do not hold and why: the ledger, LOST notes, cuts, odd events.
- * Returns the number of lines written. */
-size_t gt_stats_losses(const struct gt_job *job, FILE *out);
-
-/* The same of what the tracer noted and leaves no hole: stalls, options that were changed. */
-size_t gt_stats_events(const struct gt_job *job, FILE *out);
-
 /* Whether a model has call stacks or functions of Python. */
 bool gt_stats_has_code(const struct gt_job *job);
 
@@ -107,20 +99,6 @@ struct gt_stats_backward {
 struct gt_stats_backward gt_stats_backward(const struct gt_job *job,
 					   const struct gt_filter *filter);
 
-/* How many slices may be work of a device that is not known here, where no model has any GPU work;
- * else 0. */
-uint64_t gt_stats_unknown_work(const struct gt_job *job);
-
-/* The same of one file that was read without a model: its cut and its ledger. */
-size_t gt_stats_reading_losses(const struct gt_reading *reading, FILE *out);
-
-/* What filters left out while the trace was recorded, "kernels=*gemm*" (docs/capture.md). False:
- * there were none. */
-bool gt_stats_filters(const struct gt_reading *reading, char ret_filters[GT_METADATA_FILTERS]);
-
-/* Whether they left GPU work out, so that busy time is not that of the device. */
-bool gt_stats_lacks_work(const struct gt_reading *reading);
-
 /* What tracing cost, by its own count: sums that can be added to those of other processes. */
 struct gt_stats_cost {
 	uint64_t processes, added, own, elapsed, process, threads;
@@ -131,11 +109,5 @@ struct gt_stats_cost gt_stats_cost(const struct gt_job *job);
 
 /* "1.20 % of the process's time ..."; false: no trace tells. */
 bool gt_stats_cost_text(const struct gt_stats_cost *cost, char *ret_text, size_t size);
-
-/* Do sums of these traces hold all that happened? false: a file is cut, or its process did not
- * close it and no ledger tells what is missing; calls, records or ranges were lost; times cannot be
- * right; more than 1 % of the launches have no GPU work, or of the calls no end. A comparison may
- * find less than there was. */
-bool gt_stats_whole(const struct gt_job *job);
 
 #endif

@@ -11,7 +11,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "analysis/stats.h"
+#include "analysis/holes/holes.h"
 #include "cli/help.h"
 #include "cli/nearest.h"
 #include "cli/newest.h"
@@ -371,8 +371,8 @@ static void report_each(void (*tell)(const char *text, const struct gt_print *ho
 
 void gt_cmdline_losses(const struct gt_job *const *jobs, size_t count, const struct gt_print *how)
 {
-	report_each(gt_cmdline_report_losses, gt_stats_losses, jobs, count, how);
-	report_each(gt_cmdline_report_events, gt_stats_events, jobs, count, how);
+	report_each(gt_cmdline_report_losses, gt_holes_of, jobs, count, how);
+	report_each(gt_cmdline_report_events, gt_holes_events, jobs, count, how);
 }
 
 int gt_cmdline_filter(const struct gt_cmdline *args, struct gt_filter *filter)

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "analysis/stats.h"
+#include "analysis/holes/holes.h"
 #include "cli/cmdline.h"
 #include "cli/lines.h"
 #include "cli/progress.h"
@@ -166,7 +166,7 @@ static int load(const struct gt_cmdline *args, struct gt_job *jobs, size_t count
 	if (!rc)
 		rc = mark(args, jobs, count);
 	for (size_t i = 0; !rc && i < count; i++)
-		rc = gt_cmdline_check_work(args, gt_stats_unknown_work(&jobs[i]));
+		rc = gt_cmdline_check_work(args, gt_holes_unknown_work(&jobs[i]));
 	return rc || failures ? GT_EXIT_FAILED : GT_EXIT_OK;
 }
 

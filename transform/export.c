@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "analysis/stats.h"
+#include "analysis/holes/holes.h"
 #include "core/schema/event_names.h"
 #include "readers/chrome/reader.h"
 #include "readers/pairmap.h"
@@ -427,7 +427,7 @@ static void report_losses(const char *path, const struct gt_reading *reading,
 	char *text = NULL;
 	size_t size;
 	FILE *memory = open_memstream(&text, &size);
-	size_t lines = memory ? gt_stats_reading_losses(reading, memory) : 0;
+	size_t lines = memory ? gt_holes_of_reading(reading, memory) : 0;
 
 	if (memory) {
 		lines += print_left(left, reading->strange, memory);

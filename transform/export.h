@@ -84,7 +84,7 @@ extern const struct gt_export_sink gt_export_sqlite, gt_export_csv;
 
 /* Exports all files of @paths to @target. -EEXIST: it is there already. -EINTR: @goes_on is no
  * longer true. Nothing is left after a failure. ret_error: one line. What the files do not hold is
- * written to @losses, as gt_stats_losses does. */
+ * written to @losses, as gt_holes_of does. */
 int gt_export(char *const *paths, size_t count, const struct gt_export_sink *kind,
 	      const char *target, bool (*goes_on)(void), FILE *losses, char *ret_error,
 	      size_t error_size);

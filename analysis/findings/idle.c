@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Rules about idle time by its cause (analysis/gaps.h): a slow loader, a host that is behind or
- * blocked.
+ * Rules about idle time by its cause (analysis/gaps/gaps.h): a slow loader, a host that is behind
+ * or blocked.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "analysis/findings/rule.h"
+#include "analysis/gaps/place.h"
 
 /* Words for the loading of data in names of functions, ranges and files. Whole ones stand alone. */
 static const struct {

@@ -7,7 +7,7 @@
 #define GT_ANALYSIS_FINDINGS_SURVEY_H
 
 #include "analysis/findings/findings.h"
-#include "analysis/gaps.h"
+#include "analysis/gaps/gaps.h"
 #include "analysis/group.h"
 #include "analysis/intervals.h"
 

@@ -3,6 +3,7 @@
  * The head of the page: what was traced, when, on what; sums; see parts.h. Pure over constant
  * models; one thread per page.
  */
+#include "analysis/holes/holes.h"
 #include "analysis/report/parts.h"
 
 #include <inttypes.h>
@@ -137,7 +138,7 @@ static void print_title(const struct gt_page *page, const char *title)
 static bool is_filtered(const struct gt_job *job)
 {
 	for (size_t i = 0; i < job->count; i++)
-		if (gt_stats_lacks_work(&job->models[i].reading))
+		if (gt_holes_lack_work(&job->models[i].reading))
 			return true;
 	return false;
 }

@@ -7,9 +7,10 @@
 
 #include <stdlib.h>
 
+#include "analysis/holes/holes.h"
 #include "analysis/report/page.h"
 #include "analysis/report/parts.h"
-#include "analysis/stacks.h"
+#include "analysis/stacks/stacks.h"
 #include "readers/show.h"
 
 void gt_page_time(double ns, FILE *out)
@@ -65,7 +66,7 @@ static void print_events(const struct gt_page *page)
 	FILE *memory = open_memstream(&text, &size);
 
 	if (memory) {
-		lines = gt_stats_events(page->job, memory);
+		lines = gt_holes_events(page->job, memory);
 		fclose(memory);
 	}
 	if (lines) {
@@ -83,7 +84,7 @@ static void print_losses(const struct gt_page *page)
 	FILE *memory = open_memstream(&text, &size);
 
 	if (memory) {
-		lines = gt_stats_losses(page->job, memory);
+		lines = gt_holes_of(page->job, memory);
 		fclose(memory);
 	}
 	fputs("<h2>What the traces do not hold</h2>\n", page->out);

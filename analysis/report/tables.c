@@ -6,7 +6,7 @@
 
 #include <string.h>
 
-#include "analysis/gaps.h"
+#include "analysis/gaps/gaps.h"
 #include "analysis/ranks/peers.h"
 #include "analysis/table/short_names.h"
 #include "readers/show.h"

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "analysis/gaps.h"
+#include "analysis/gaps/place.h"
 #include "analysis/group.h"
 #include "analysis/usage/reports.h"
 

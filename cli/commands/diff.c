@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "analysis/diff/diff.h"
-#include "analysis/stats.h"
+#include "analysis/holes/holes.h"
 #include "cli/cmdline.h"
 #include "readers/show.h"
 #include "readers/wrap.h"
@@ -140,7 +140,7 @@ static int hold_gate(const struct runs *runs, const struct gt_diff *diff, double
 		return GT_EXIT_GATE;
 	}
 	for (size_t i = 0; i < runs->count; i++) {
-		if (gt_stats_whole(&runs->jobs[i]))
+		if (gt_holes_whole(&runs->jobs[i]))
 			continue;
 		gt_show_line(stderr, "gputrace diff: --gate: no verdict, a trace is not whole: %s",
 			     runs->inputs[i]);

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "analysis/gaps.h"
+#include "analysis/gaps/gaps.h"
 #include "analysis/ranks/peers.h"
 #include "cli/cmdline.h"
 #include "cli/reduce/rank_shares.h"

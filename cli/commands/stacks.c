@@ -4,7 +4,7 @@
  */
 #include <string.h>
 
-#include "analysis/stacks.h"
+#include "analysis/stacks/stacks.h"
 #include "cli/cmdline.h"
 #include "cli/outfile.h"
 

@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analysis/holes/holes.h"
 #include "cli/cmdline.h"
 #include "readers/show.h"
 
@@ -111,7 +112,7 @@ static void print_window(const struct gt_device_use *use, char *out, size_t size
 /* Busy time that lacks what a filter left out is not that of the device. */
 static const char *filtered(const struct gt_model *model)
 {
-	return gt_stats_lacks_work(&model->reading) ? " (filtered)" : "";
+	return gt_holes_lack_work(&model->reading) ? " (filtered)" : "";
 }
 
 static int add_device(const struct gt_device_use *use, struct gt_groups *groups)
@@ -180,8 +181,8 @@ static int map_trace(const struct gt_job *job, size_t f, const struct gt_filter 
 	if (!rc && devices)
 		rc = add_devices(&one, filter, groups);
 	if (!rc)
-		rc = add_text(&one, GT_STATS_LOSSES, gt_stats_losses, groups);
-	return rc ? rc : add_text(&one, GT_STATS_EVENTS, gt_stats_events, groups);
+		rc = add_text(&one, GT_STATS_LOSSES, gt_holes_of, groups);
+	return rc ? rc : add_text(&one, GT_STATS_EVENTS, gt_holes_events, groups);
 }
 
 static bool any_passes(const struct gt_job *job, const struct gt_filter *filter)

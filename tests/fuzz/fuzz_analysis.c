@@ -12,7 +12,7 @@
 #include "analysis/diff/diff.h"
 #include "analysis/findings/findings.h"
 #include "analysis/report/report.h"
-#include "analysis/stacks.h"
+#include "analysis/stacks/stacks.h"
 #include "analysis/stats.h"
 #include "analysis/usage/usage.h"
 #include "analysis/verify/verify.h"

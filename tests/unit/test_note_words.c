@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "analysis/note_words.h"
+#include "analysis/holes/note_words.h"
 
 Test(note_words, are_words)
 {

@@ -6,7 +6,7 @@
 #ifndef GT_TRANSFORM_ARROW_TABLES_H
 #define GT_TRANSFORM_ARROW_TABLES_H
 
-#include "analysis/gaps.h"
+#include "analysis/gaps/gaps.h"
 #include "analysis/ranks/tables.h"
 #include "transform/arrow/batch.h"
 

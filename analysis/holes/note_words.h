@@ -3,8 +3,8 @@
  * The arguments of a note, a JSON object of the trace, in words for people: "12 API calls, ring
  * full". Pure but for @out, any thread.
  */
-#ifndef GT_ANALYSIS_NOTE_WORDS_H
-#define GT_ANALYSIS_NOTE_WORDS_H
+#ifndef GT_ANALYSIS_HOLES_NOTE_WORDS_H
+#define GT_ANALYSIS_HOLES_NOTE_WORDS_H
 
 #include <stdio.h>
 

@@ -8,15 +8,13 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "analysis/gaps.h"
-#include "core/elf/libc_path.h"
+#include "analysis/gaps/gaps.h"
+#include "analysis/gaps/place.h"
 #include "trace/cuda_call.h"
 #include "trace/frame.h"
 #include "trace/user_code.h"
 
-#define MAX_OPEN    1024 /* ranges around one moment that are looked at */
-#define NAME_WIDTH  60
-#define THREAD_TEXT 256
+#define MAX_OPEN 1024 /* ranges around one moment that are looked at */
 #define SHORT_QUEUE                                                                                \
 	20000 /* ns between two queued operations, or from a launch to its work: GPU scheduling */
 
@@ -32,138 +30,12 @@ struct explain {
 	int64_t told;      /* up to here the time is a host function's */
 };
 
-/* Whether the frame's module is known, and what @is says of it. */
-static bool check_module(const struct gt_frame *frame, bool (*is)(const char *path))
-{
-	char module[4096];
-
-	if (!frame->module_len || frame->module_len >= sizeof(module))
-		return false;
-	memcpy(module, frame->module, frame->module_len);
-	module[frame->module_len] = 0;
-	return is(module);
-}
-
-/* share/python: what it adds to a Python program is no work of the program's. */
-static bool is_tracers(const struct gt_frame *frame)
-{
-	return frame->file_len && memmem(frame->file, frame->file_len, "/_gputrace/", 11);
-}
-
-static bool is_machinery(const char *text)
-{
-	struct gt_frame frame;
-
-	gt_frame_parse(text, &frame);
-	return is_tracers(&frame) || check_module(&frame, gt_frame_is_machinery);
-}
-
-/* The frame @depth below the root. */
-static const char *frame_at(const struct gt_model *model, const struct gt_frames *frames,
-			    uint32_t depth)
-{
-	return gt_model_name(model, frames->frame[frames->count - 1 - depth]);
-}
-
-/* The depth of the innermost frame of the user's code among those between two depths; @to: there is
- * none, or nobody asked whose they are. Frames that --user-code names come first. */
-static uint32_t users_depth(const struct gt_model *model, const struct gt_frames *frames,
-			    uint32_t from, uint32_t to)
-{
-	uint32_t best = to;
-	uint8_t best_rank = 0;
-
-	for (uint32_t n = to; model->ranks && n > from; n--) {
-		uint32_t name = frames->frame[frames->count - n];
-		uint8_t rank = gt_user_code_rank_of(model, name) & ~GT_FRAME_LINE;
-
-		if (rank > best_rank) {
-			best = n - 1;
-			best_rank = rank;
-		}
-	}
-	return best;
-}
-
-static bool is_users(const struct gt_model *model, const struct gt_frames *frames, uint32_t depth)
-{
-	uint32_t name = frames->frame[frames->count - 1 - depth];
-
-	return gt_user_code_rank_of(model, name) & GT_FRAME_USER;
-}
-
-/* The innermost telling frame of the first @depth ones; the innermost of all where none tells; else
- * NULL. */
-static const char *telling(const struct gt_model *model, const struct gt_frames *frames,
-			   uint32_t depth)
-{
-	uint32_t users = users_depth(model, frames, 0, depth);
-
-	if (users < depth)
-		return frame_at(model, frames, users);
-	for (uint32_t n = depth; n; n--)
-		if (!is_machinery(frame_at(model, frames, n - 1)))
-			return frame_at(model, frames, n - 1);
-	return depth ? frame_at(model, frames, depth - 1) : NULL;
-}
-
-/* The nearest telling frame of a stack, "" when there is none. */
-static void print_nearest(const struct gt_model *model, uint32_t stack, char *out, size_t size)
-{
-	const struct gt_frames *frames =
-		stack < model->stacks.count ? &model->stacks.at[stack] : NULL;
-	const char *text = frames ? telling(model, frames, frames->count) : NULL;
-
-	*out = 0;
-	if (text)
-		gt_frame_print(text, out, size);
-}
-
-static bool is_python(const struct gt_frame *frame)
-{
-	return frame->file_len &&
-	       (*frame->file == '<' ||
-		(frame->file_len > 3 && !memcmp(frame->file + frame->file_len - 3, ".py", 3)));
-}
-
-void gt_gaps_place(const struct gt_model *model, uint32_t stack, char *out, size_t size,
-		   bool *ret_is_data)
-{
-	const struct gt_frames *frames;
-	const char *native = NULL, *python = NULL, *users = NULL;
-
-	*out = 0;
-	*ret_is_data = false;
-	if (stack >= model->stacks.count || !model->stacks.at[stack].count)
-		return;
-	frames = &model->stacks.at[stack];
-	for (uint32_t i = 0; i < frames->count; i++) {
-		const char *text = gt_model_name(model, frames->frame[i]);
-		struct gt_frame frame;
-
-		gt_frame_parse(text, &frame);
-		if (is_tracers(&frame))
-			continue;
-		*ret_is_data |= gt_model_is_data(text);
-		if (!python && is_python(&frame))
-			python = text;
-		else if (!native && !check_module(&frame, gt_path_is_libc))
-			native = text;
-	}
-	if (model->ranks &&
-	    gt_user_code_rank_of(model, gt_key_launching(model, stack)) & GT_FRAME_USER)
-		users = gt_model_name(model, gt_key_launching(model, stack));
-	if (!python)
-		python = native ? native : gt_model_name(model, frames->frame[0]);
-	gt_frame_print(users ? users : python, out, size);
-}
-
 static void print_call(const struct gt_model *model, const struct gt_call *call, char *out,
 		       size_t size)
 {
 	char frame[2048];
 
-	print_nearest(model, call->stack, frame, sizeof(frame));
+	gt_gaps_nearest(model, call->stack, frame, sizeof(frame));
 	snprintf(out, size, "%s%s%s", gt_model_name(model, call->name), *frame ? " from " : "",
 		 frame);
 }
@@ -178,8 +50,8 @@ static void print_loading(struct explain *e, const struct gt_call *call)
 		print_call(e->model, call, e->where, sizeof(e->where));
 		return;
 	}
-	print_nearest(e->model, call->stack, from, sizeof(from));
-	gt_frame_shorten(gt_model_name(e->model, op->name), NAME_WIDTH, name, sizeof(name));
+	gt_gaps_nearest(e->model, call->stack, from, sizeof(from));
+	gt_frame_shorten(gt_model_name(e->model, op->name), GT_GAPS_NAME, name, sizeof(name));
 	snprintf(e->where, sizeof(e->where), "%s of %s%s%s", gt_model_name(e->model, call->name),
 		 name, *from ? " from " : "", from);
 }
@@ -299,111 +171,6 @@ static uint32_t range_around(const struct explain *e, int64_t t, int64_t *ret_un
 	return found;
 }
 
-/*
- * How many frames, from the root on, the host was in all the time between two stacks of its thread.
- *
- * A frame's text names the function and the place of its call (return address or line). From the
- * root on, frames of equal places are the same activation, as far as anybody can tell. At the first
- * frame of another place there are two cases. The function is the same: it went on from one place
- * to the other, so its callee had returned, and the time is its own (it is counted in). It is
- * another one: the frame above it called both, and the time is the caller's. Where all places are
- * equal, the very same call was made again: the innermost frame made it and contains the loop, or
- * was called by what does. Recursion needs no care: each activation is a frame. Frames without a
- * symbol are functions of their own at each place: the time goes to the caller.
- */
-static uint32_t common_depth(const struct gt_model *model, const struct gt_frames *a,
-			     const struct gt_frames *b)
-{
-	uint32_t n = 0, least = a->count < b->count ? a->count : b->count;
-
-	while (n < least && !strcmp(frame_at(model, a, n), frame_at(model, b, n)))
-		n++;
-	return n < least && gt_frame_same_function(frame_at(model, a, n), frame_at(model, b, n))
-		       ? n + 1
-		       : n;
-}
-
-/* The user's frame that was called from the first @depth ones, else the one without machinery; ""
- * where there is none. */
-static void print_below(const struct gt_model *model, const struct gt_frames *frames,
-			uint32_t depth, char *out, size_t size)
-{
-	uint32_t users = depth;
-
-	*out = 0;
-	while (model->ranks && users < frames->count && !is_users(model, frames, users))
-		users++;
-	if (users < frames->count)
-		depth = users;
-	while (depth < frames->count && is_machinery(frame_at(model, frames, depth)))
-		depth++;
-	if (depth == frames->count)
-		return;
-	if (model->ranks && !is_users(model, frames, depth)) /* its name is enough */
-		gt_frame_shorten(frame_at(model, frames, depth), NAME_WIDTH, out, size);
-	else
-		gt_frame_print(frame_at(model, frames, depth), out, size);
-}
-
-/* Between two stacks of the same thread the host was in the function that they have in common, or
- * in what it called between them. */
-static void place_between(struct explain *e, const struct gt_frames *last,
-			  const struct gt_frames *next)
-{
-	uint32_t depth = common_depth(e->model, last, next);
-	const char *common = telling(e->model, next, depth);
-	char in[1024], from[1024], to[1024], thread[THREAD_TEXT];
-	bool both;
-
-	*in = 0;
-	if (common &&
-	    !is_machinery(common)) /* what starts main tells less than the thread's name */
-		gt_frame_print(common, in, sizeof(in));
-	print_below(e->model, last, depth, from, sizeof(from));
-	print_below(e->model, next, depth, to, sizeof(to));
-	both = *from && !strcmp(from, to);
-	if (both)
-		*to = 0;
-	snprintf(e->where, sizeof(e->where), "%s%s%s%s%s%s",
-		 *in ? in : gt_gaps_thread(e->model, e->call->thread, thread, sizeof(thread)),
-		 *from || *to ? "," : "",
-		 both    ? " between calls in "
-		 : *from ? " after a call in "
-			 : "",
-		 from, *to ? " up to a call in " : "", to);
-}
-
-/* The stack of the thread's first call behind @before, else that of the call that ended the gap. */
-static uint32_t next_stack(const struct explain *e, uint32_t before)
-{
-	const struct gt_thread_track *track = &e->model->threads.at[e->call->thread];
-	uint32_t next = before == GT_NONE ? track->call.first : before + 1;
-	uint32_t stack = next < track->call.first + track->call.count
-				 ? e->model->calls.at[next].stack
-				 : GT_NONE;
-
-	return stack < e->model->stacks.count && e->model->stacks.at[stack].count ? stack
-										  : e->call->stack;
-}
-
-/* What the stacks of the calls before and after @t say where there are no ranges. */
-static void place_by_stacks(struct explain *e, int64_t t)
-{
-	const struct gt_model *model = e->model;
-	uint32_t before = gt_model_call_before(model, e->call->thread, t);
-	uint32_t last = before == GT_NONE ? GT_NONE : model->calls.at[before].stack;
-	uint32_t next = next_stack(e, before);
-	char thread[THREAD_TEXT], frame[1024];
-
-	print_nearest(model, next, frame, sizeof(frame));
-	if (last < model->stacks.count && *frame)
-		place_between(e, &model->stacks.at[last], &model->stacks.at[next]);
-	else
-		snprintf(e->where, sizeof(e->where), "%s, up to %s",
-			 gt_gaps_thread(e->model, e->call->thread, thread, sizeof(thread)),
-			 *frame ? frame : gt_model_name(model, e->call->name));
-}
-
 static bool is_step(const char *name)
 {
 	return !strncmp(name, "ProfilerStep#", 13);
@@ -443,10 +210,10 @@ static enum gt_cause place_by_range(struct explain *e, uint32_t range, int64_t t
 			 e->model->stacks.at[e->call->stack].count;
 	bool is_librarys =
 		e->model->ranks && users->kind == GT_RANGE_NVTX && !is_users_range(e->model, users);
-	char thread[THREAD_TEXT];
+	char thread[GT_GAPS_THREAD];
 
 	if (has_stack && (is_step(name) || is_librarys)) {
-		place_by_stacks(e, t);
+		gt_gaps_place_between(e->model, e->call, t, e->where, sizeof(e->where));
 		return GT_CAUSE_HOST;
 	}
 	snprintf(e->where, sizeof(e->where), "%s: %s",
@@ -475,7 +242,7 @@ static int report_os_call(struct explain *e, uint32_t os_call, int64_t start, in
 /* [start, end) lies between two calls of the thread. */
 static int report_host(struct explain *e, int64_t start, int64_t end)
 {
-	char thread[THREAD_TEXT];
+	char thread[GT_GAPS_THREAD];
 	int rc = 0;
 
 	while (!rc && start < end) {
@@ -495,7 +262,7 @@ static int report_host(struct explain *e, int64_t start, int64_t end)
 		snprintf(e->inside, sizeof(e->inside), "%s",
 			 gt_gaps_thread(e->model, e->call->thread, thread, sizeof(thread)));
 		if (range == GT_NONE)
-			place_by_stacks(e, start);
+			gt_gaps_place_between(e->model, e->call, start, e->where, sizeof(e->where));
 		else
 			cause = place_by_range(e, range, start);
 		if (until <= start)
@@ -550,8 +317,8 @@ static int report_wait(struct explain *e, int64_t start)
 	bool behind = e->call->start + e->call->dur <= gap->start; /* then @before held it up */
 	char name[1024], other[1024];
 
-	gt_frame_shorten(gt_model_name(e->model, op->name), NAME_WIDTH, name, sizeof(name));
-	gt_frame_shorten(gt_model_name(e->model, before->name), NAME_WIDTH, other, sizeof(other));
+	gt_frame_shorten(gt_model_name(e->model, op->name), GT_GAPS_NAME, name, sizeof(name));
+	gt_frame_shorten(gt_model_name(e->model, before->name), GT_GAPS_NAME, other, sizeof(other));
 	if (behind)
 		snprintf(e->where, sizeof(e->where), "(%s waited behind %s)", name, other);
 	else

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * See gaps_before.h.
+ * See before.h.
  */
-#include "analysis/gaps_before.h"
+#include "analysis/gaps/before.h"
 
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
 
+#include "analysis/gaps/place.h"
 #include "trace/frame.h"
 
 #define PLACE      2048

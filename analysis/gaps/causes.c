@@ -11,8 +11,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "analysis/gaps.h"
-#include "analysis/gaps_before.h"
+#include "analysis/gaps/gaps.h"
+#include "analysis/gaps/before.h"
+#include "analysis/gaps/place.h"
 #include "analysis/share.h"
 #include "core/schema/ledger.h"
 #include "trace/frame.h"

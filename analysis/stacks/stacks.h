@@ -4,8 +4,8 @@
  * time. CPU frames root first, the kernel or call as leaf. Printed folded (flamegraph.pl), as a
  * flame graph of its own, or for speedscope. Pure over constant models; one thread per set.
  */
-#ifndef GT_ANALYSIS_STACKS_H
-#define GT_ANALYSIS_STACKS_H
+#ifndef GT_ANALYSIS_STACKS_STACKS_H
+#define GT_ANALYSIS_STACKS_STACKS_H
 
 #include <stdint.h>
 #include <stdio.h>
@@ -19,7 +19,7 @@ enum gt_weight {
 	GT_WEIGHT_CPU,   /* ns of CUDA calls on the host */
 	GT_WEIGHT_BYTES, /* copied or set */
 	GT_WEIGHT_COUNT, /* GPU operations */
-	GT_WEIGHT_IDLE,  /* ns that the GPU idled before the operation (analysis/gaps.h) */
+	GT_WEIGHT_IDLE,  /* ns that the GPU idled before the operation (analysis/gaps/gaps.h) */
 	GT_WEIGHT_COUNT_
 };
 

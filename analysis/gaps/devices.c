@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "analysis/gaps.h"
+#include "analysis/gaps/gaps.h"
 #include "analysis/stats.h"
 
 #define DEVICE_COLUMNS(...)                                                                        \

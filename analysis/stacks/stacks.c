@@ -2,14 +2,14 @@
  *
  * See stacks.h. Pure over constant models; one thread per set.
  */
-#include "analysis/stacks.h"
+#include "analysis/stacks/stacks.h"
 
 #include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "analysis/gaps.h"
+#include "analysis/gaps/gaps.h"
 #include "analysis/group.h"
 #include "analysis/key_group.h"
 #include "analysis/share.h"

@@ -2,7 +2,7 @@
  *
  * See the header.
  */
-#include "analysis/note_words.h"
+#include "analysis/holes/note_words.h"
 
 #include <ctype.h>
 #include <stdbool.h>

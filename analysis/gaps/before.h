@@ -6,7 +6,7 @@
 #ifndef GT_ANALYSIS_GAPS_BEFORE_H
 #define GT_ANALYSIS_GAPS_BEFORE_H
 
-#include "analysis/gaps.h"
+#include "analysis/gaps/gaps.h"
 #include "analysis/group.h"
 
 /* Idle time by key, and by key and last launch. */

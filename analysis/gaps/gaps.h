@@ -6,8 +6,8 @@
  * of these ended. The pieces of a gap add up to the gap. Pure over constant models; one thread per
  * set.
  */
-#ifndef GT_ANALYSIS_GAPS_H
-#define GT_ANALYSIS_GAPS_H
+#ifndef GT_ANALYSIS_GAPS_GAPS_H
+#define GT_ANALYSIS_GAPS_GAPS_H
 
 #include "analysis/group_merge.h"
 #include "analysis/key.h"
@@ -78,21 +78,6 @@ typedef int (*gt_gap_piece)(const struct gt_gap *gap, const struct gt_piece *pie
 /* Hands out the pieces of one gap, in order of time. */
 int gt_gaps_explain(const struct gt_gap *gap, gt_gap_piece piece, void *data);
 
-/* What the thread of a call of the operating system waited for, "thread main: read() of
- * /data/shard-7 from load_batch (loader.py:44)", or without the path "... read() of files from
- * ...". @os_call: of the model's. Not quick: once for a call, thread, stack and file. */
-void gt_gaps_os_call(const struct gt_model *model, uint32_t os_call, bool path, char *out,
-		     size_t size);
-
-/* "thread main": a name alone, before a colon, reads as if it were a domain. */
-const char *gt_gaps_thread(const struct gt_model *model, uint32_t thread, char *out, size_t size);
-
-/* Where the thread was at a sample: the launching frame, where that is the user's
- * (gt_key_launching); else the nearest line of Python, else the nearest function outside the C
- * library. "" without a stack. *ret_is_data: a function on the stack loads data. */
-void gt_gaps_place(const struct gt_model *model, uint32_t stack, char *out, size_t size,
-		   bool *ret_is_data);
-
 /* The groups that the tables of idle time are made of. */
 enum gt_gaps_set {
 	GT_GAPS_SUMS,     /* struct gt_gaps, samples, whose frames the places are */
@@ -100,7 +85,7 @@ enum gt_gaps_set {
 	GT_GAPS_PLACES,   /* the same, by samples in it */
 	GT_GAPS_FILES,    /* that calls of the operating system waited for */
 	GT_GAPS_KEYS,     /* time, and */
-	GT_GAPS_LAUNCHES, /* the last launches before it: analysis/gaps_before.h */
+	GT_GAPS_LAUNCHES, /* the last launches before it: analysis/gaps/before.h */
 	GT_GAPS_DEVICES,  /* numbers of struct gt_device_use */
 	GT_GAPS_SET_COUNT_
 };

@@ -7,7 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "analysis/gaps.h"
+#include "analysis/gaps/gaps.h"
 #include "trace/health.h"
 
 #define ENOUGH 0.05 /* of the time that it was read */

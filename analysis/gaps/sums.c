@@ -7,7 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "analysis/gaps.h"
+#include "analysis/gaps/gaps.h"
 #include "analysis/share.h"
 #include "core/schema/ledger.h"
 

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The flame graph of analysis/stacks.h as SVG. Pure; one thread per set.
+ * The flame graph of stacks.h as SVG. Pure; one thread per set.
  */
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "analysis/stacks.h"
+#include "analysis/stacks/stacks.h"
 #include "analysis/table/table.h"
 #include "readers/show.h"
 #include "readers/utf8.h"
