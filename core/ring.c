@@ -49,7 +49,7 @@ static bool has_room(struct gt_ring *ring, uint64_t head, size_t need)
 	return head + need - ring->seen_tail <= ring->capacity;
 }
 
-struct gt_ring_record *gt_ring_reserve(struct gt_ring *ring, size_t max)
+struct gt_ring_record *gt_ring_reserve_anew(struct gt_ring *ring, size_t max)
 {
 	uint64_t head = atomic_load_explicit(&ring->head, memory_order_relaxed);
 	size_t to_end = ring->capacity - (size_t)(head & (ring->capacity - 1));

@@ -50,9 +50,24 @@ struct gt_ring {
 int gt_ring_init(struct gt_ring *ring, size_t capacity);
 void gt_ring_fini(struct gt_ring *ring);
 
+/* The same as gt_ring_reserve, at the end of the memory, and where the tail must be read. */
+struct gt_ring_record *gt_ring_reserve_anew(struct gt_ring *ring, size_t max);
+
 /* Producer: reserves @max bytes, header included; NULL: the ring is full. Replaces an uncommitted
- * reservation. */
-struct gt_ring_record *gt_ring_reserve(struct gt_ring *ring, size_t max);
+ * reservation. Hot. */
+static inline struct gt_ring_record *gt_ring_reserve(struct gt_ring *ring, size_t max)
+{
+	uint64_t head = atomic_load_explicit(&ring->head, memory_order_relaxed);
+	size_t offset = (size_t)(head & (ring->capacity - 1));
+	size_t need = max + 7; /* at least @max, rounded up */
+
+	if (__builtin_expect(ring->capacity - offset < need ||
+				     head + need - ring->seen_tail > ring->capacity,
+			     0))
+		return gt_ring_reserve_anew(ring, max);
+	ring->reserved = head;
+	return (struct gt_ring_record *)(void *)(ring->data + offset);
+}
 
 /* Producer: publishes the reserved record with @size bytes (<= max) and @type. */
 static inline void gt_ring_commit(struct gt_ring *ring, struct gt_ring_record *record, size_t size,

@@ -22,8 +22,9 @@
 #define SOON_FLUSHES    5
 #define SOON_NS         (20 * MS_NS)
 #define CLOCK_EVERY_NS  (1000 * MS_NS)
-#define CLOCK_SECOND_NS (20 * MS_NS)  /* two samples tell the rate of the processor's counter */
-#define CLOCK_THIRD_NS  (200 * MS_NS) /* and these well enough to be read by it */
+#define CLOCK_SECOND_NS (20 * MS_NS) /* two samples tell the rate of the processor's counter */
+#define CLOCK_THIRD_NS  (40 * MS_NS) /* and soon better */
+#define CLOCK_FOURTH_NS (140 * MS_NS)
 
 /* The flush period with --hw-trace=on, unless one is given. */
 #define HW_TRACE_MS     200u
@@ -74,6 +75,7 @@ static uint64_t clock_pause(const struct gt_clock *clock)
 {
 	return clock->count == 1   ? CLOCK_SECOND_NS
 	       : clock->count == 2 ? CLOCK_THIRD_NS
+	       : clock->count == 3 ? CLOCK_FOURTH_NS
 				   : CLOCK_EVERY_NS;
 }
 

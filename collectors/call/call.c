@@ -40,7 +40,8 @@ static _Atomic uint32_t own_correlation;
 static _Atomic uint32_t source;
 static _Atomic uint32_t last_passed;
 static _Atomic uint32_t lowered;
-static _Atomic uint32_t step_period, steps, named_steps;
+static _Atomic uint32_t steps, named_steps;
+_Atomic uint32_t gt_call_step_period;
 static void (*_Atomic enter_tag)(uint64_t id);
 static void (*_Atomic leave_tag)(void);
 
@@ -72,14 +73,9 @@ void gt_call_set_filter(const struct gt_cuda_set *left_out, const struct gt_cuda
 		atomic_fetch_and(&source, ~FILTERED);
 }
 
-bool gt_call_has_steps(void)
-{
-	return atomic_load_explicit(&step_period, memory_order_relaxed) > 1;
-}
-
 void gt_call_next_step(bool named)
 {
-	uint32_t period = atomic_load(&step_period);
+	uint32_t period = atomic_load(&gt_call_step_period);
 
 	if (named)
 		atomic_fetch_add(&named_steps, 1);
@@ -97,7 +93,7 @@ uint32_t gt_call_steps(void)
 void gt_call_lower(const struct gt_call_lowered *how)
 {
 	atomic_store(&lowered, (how->stacks ? NO_STACKS : 0) | (how->python ? NO_PYTHON : 0));
-	atomic_store(&step_period, how->steps);
+	atomic_store(&gt_call_step_period, how->steps);
 	if (how->calls)
 		atomic_fetch_or(&source, SPARING);
 	else

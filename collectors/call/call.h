@@ -9,6 +9,7 @@
 #ifndef GT_COLLECTORS_CALL_CALL_H
 #define GT_COLLECTORS_CALL_CALL_H
 
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -118,9 +119,15 @@ struct gt_call_lowered {
 /* From now on. Drain thread. */
 void gt_call_lower(const struct gt_call_lowered *lowered);
 
+/* Of so many steps one is recorded; 0, 1: all. */
+extern _Atomic uint32_t gt_call_step_period;
+
 /* Whether some steps are left out: who knows where they begin calls _next_step. Any thread; one
  * load. */
-bool gt_call_has_steps(void);
+static inline bool gt_call_has_steps(void)
+{
+	return atomic_load_explicit(&gt_call_step_period, memory_order_relaxed) > 1;
+}
 
 /* A step begins. @named: the program says so. Any thread; no lock. */
 void gt_call_next_step(bool named);

@@ -7,8 +7,6 @@
 #include <stdatomic.h>
 #include <string.h>
 
-#include "collectors/call/call.h"
-#include "collectors/trigger/trigger.h"
 #include "core/window/glob.h"
 
 #define STEPS "ProfilerStep#*"
@@ -43,9 +41,9 @@ static bool is_step(const struct gt_nvtx_call *call)
 				   string ? string->length : call->text_length);
 }
 
-void gt_nvtx_asked_push(const struct gt_nvtx_call *call, struct gt_nvtx_stack *stack)
+void gt_nvtx_asked_look(const struct gt_nvtx_call *call, struct gt_nvtx_stack *stack)
 {
-	if (__builtin_expect(gt_call_has_steps(), 0) && is_step(call))
+	if (gt_call_has_steps() && is_step(call))
 		gt_call_next_step(true);
 	if (gt_trigger_kind != GT_CAPTURE_NVTX || stack->asked || !is_asked(call))
 		return;
@@ -53,9 +51,9 @@ void gt_nvtx_asked_push(const struct gt_nvtx_call *call, struct gt_nvtx_stack *s
 	gt_trigger_enter();
 }
 
-void gt_nvtx_asked_pop(const struct gt_nvtx_call *call, struct gt_nvtx_stack *stack)
+void gt_nvtx_asked_ended(const struct gt_nvtx_call *call, struct gt_nvtx_stack *stack)
 {
-	if (!stack->asked || stack->asked != call->id + 1)
+	if (stack->asked != call->id + 1)
 		return;
 	stack->asked = 0;
 	gt_trigger_leave();

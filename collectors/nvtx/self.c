@@ -73,7 +73,7 @@ struct gt_nvtx_self *gt_nvtx_self_first_sight(void)
 	if (!self)
 		return NULL;
 	self->busy = false;
-	self->tid = self->generation = 0;
+	self->tid = self->generation = self->last = 0;
 	memset(self->stacks, 0, sizeof(self->stacks));
 	pthread_setspecific(p->key, self);
 	gt_nvtx_self_known = self;
@@ -81,19 +81,21 @@ struct gt_nvtx_self *gt_nvtx_self_first_sight(void)
 	return self;
 }
 
-struct gt_nvtx_stack *gt_nvtx_self_stack(struct gt_nvtx_self *self, uint32_t domain)
+struct gt_nvtx_stack *gt_nvtx_self_search(struct gt_nvtx_self *self, uint32_t domain)
 {
-	struct gt_nvtx_stack *unused = NULL;
+	uint32_t unused = GT_NVTX_STACKS;
 
 	for (uint32_t i = 0; i < GT_NVTX_STACKS; i++) {
-		struct gt_nvtx_stack *stack = &self->stacks[i];
-
-		if (stack->depth && stack->domain == domain)
-			return stack;
-		if (!stack->depth && !unused)
-			unused = stack;
+		if (self->stacks[i].depth && self->stacks[i].domain == domain) {
+			self->last = i;
+			return &self->stacks[i];
+		}
+		if (!self->stacks[i].depth && unused == GT_NVTX_STACKS)
+			unused = i;
 	}
-	if (unused)
-		unused->domain = domain;
-	return unused;
+	if (unused == GT_NVTX_STACKS)
+		return NULL;
+	self->stacks[unused].domain = domain;
+	self->last = unused;
+	return &self->stacks[unused];
 }

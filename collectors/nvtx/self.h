@@ -41,6 +41,7 @@ struct gt_nvtx_self {
 	uint32_t tid; /* as of the generation (early.h) */
 	uint32_t generation;
 	struct gt_stamp stamp;
+	uint32_t last; /* the stack that was used last */
 	struct gt_nvtx_stack stacks[GT_NVTX_STACKS];
 };
 
@@ -61,7 +62,18 @@ static inline struct gt_nvtx_self *gt_nvtx_self(void)
 	return __builtin_expect(self != NULL, 1) ? self : gt_nvtx_self_first_sight();
 }
 
-/* The stack of a domain, or an unused one. NULL: too many domains at once. */
-struct gt_nvtx_stack *gt_nvtx_self_stack(struct gt_nvtx_self *self, uint32_t domain);
+/* Searches them all. */
+struct gt_nvtx_stack *gt_nvtx_self_search(struct gt_nvtx_self *self, uint32_t domain);
+
+/* The stack of a domain, or an unused one. NULL: too many domains at once. That of the last time is
+ * open or the only one of its domain: no other was taken since. */
+static inline struct gt_nvtx_stack *gt_nvtx_self_stack(struct gt_nvtx_self *self, uint32_t domain)
+{
+	struct gt_nvtx_stack *last = &self->stacks[self->last];
+
+	if (__builtin_expect(last->domain == domain, 1))
+		return last;
+	return gt_nvtx_self_search(self, domain);
+}
 
 #endif

@@ -64,14 +64,15 @@ static void count_lost(void)
 	atomic_fetch_add_explicit(&lost, 1, memory_order_relaxed);
 }
 
-static enum moment moment(void)
+static inline enum moment moment(void)
 {
 	if (atomic_load_explicit(&stopped, memory_order_relaxed) || gt_forkguard_is_child())
 		return OVER;
 	return atomic_load_explicit(&gt_thread_epoch, memory_order_acquire) ? ACTIVE : EARLY;
 }
 
-static void fill(struct gt_nvtx_record *record, const struct gt_nvtx_call *call, uint32_t tid)
+static inline void fill(struct gt_nvtx_record *record, const struct gt_nvtx_call *call,
+			uint32_t tid)
 {
 	*record = (struct gt_nvtx_record){
 		.head.flags = (uint16_t)call->op,
@@ -122,11 +123,13 @@ static bool write_into(struct gt_thread *thread, const struct gt_nvtx_call *call
 	if (!record)
 		return false;
 	fill(record, call, thread->tid);
-	note_name(call->string);
-	note_name(call->domain);
+	if (call->string | call->domain) {
+		note_name(call->string);
+		note_name(call->domain);
+	}
 	if (call->text_length)
 		memcpy(record->data, call->text, call->text_length);
-	if (room)
+	if (__builtin_expect(room != 0, 0))
 		record->payload_length = (uint16_t)put_payload(call, record->data + offset, room);
 	gt_ring_commit(&thread->ring, &record->head,
 		       __builtin_offsetof(struct gt_nvtx_record, data) + offset +
@@ -158,7 +161,7 @@ static uint32_t own_tid(struct gt_nvtx_self *self)
 }
 
 /* False: the session has started meanwhile. */
-static bool write_early(const struct gt_nvtx_call *call, uint32_t tid)
+static __attribute__((noinline)) bool write_early(const struct gt_nvtx_call *call, uint32_t tid)
 {
 	struct gt_nvtx_record record;
 
@@ -189,14 +192,14 @@ static void write_now(struct gt_nvtx_self *self, const struct gt_nvtx_call *call
 {
 	enum moment when = moment();
 
-	if (when == EARLY && write_early(call, own_tid(self)))
+	if (__builtin_expect(when == EARLY, 0) && write_early(call, own_tid(self)))
 		return;
-	if (when != OVER)
+	if (__builtin_expect(when != OVER, 1))
 		write_ring(call);
 }
 
 /* What the record has cost the thread; one without a ring has no room for it. */
-static void count_cost(const struct gt_nvtx_self *self, uint64_t began)
+static __attribute__((noinline)) void count_cost(const struct gt_nvtx_self *self, uint64_t began)
 {
 	if (gt_thread_is_known(gt_thread_self))
 		gt_thread_add(gt_thread_self, GT_THREAD_COST_NS,

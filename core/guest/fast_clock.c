@@ -14,7 +14,9 @@
 
 #define CLOCK_SOURCE "/sys/devices/system/clocksource/clocksource0/current_clocksource"
 #define TRIES        5
-#define SPAN_NS      150000000u  /* two samples tell the rate from here on */
+#define SPAN_NS      150000000u /* two samples tell the rate from here on */
+#define SHORT_NS     15000000u  /* or from here on, if they are narrow: within 5 ppm */
+#define NARROW_PART  100000u
 #define WIDE_NS      2000u       /* the thread was interrupted: such a sample tells little */
 #define PULL_NS      2000000000u /* time in which the line comes back to the clock */
 
@@ -91,6 +93,16 @@ static void keep(struct gt_fast_clock_pilot *pilot, const struct gt_fast_clock_s
 	pilot->samples[pilot->count++] = *sample;
 }
 
+/* A line by two samples that are close must serve until the next one, soon after. */
+static bool are_apart(const struct gt_fast_clock_sample *first,
+		      const struct gt_fast_clock_sample *last)
+{
+	uint64_t span = last->ns - first->ns;
+
+	return span >= SPAN_NS ||
+	       (span >= SHORT_NS && first->error + last->error <= span / NARROW_PART);
+}
+
 /* Between the oldest sample and the newest; 0: they are too close, or not in order. */
 static uint64_t rate_of(const struct gt_fast_clock_pilot *pilot)
 {
@@ -98,7 +110,7 @@ static uint64_t rate_of(const struct gt_fast_clock_pilot *pilot)
 	const struct gt_fast_clock_sample *last = &pilot->samples[pilot->count - 1];
 	unsigned __int128 rate;
 
-	if (last->ns < first->ns + SPAN_NS || last->ticks <= first->ticks)
+	if (last->ns <= first->ns || !are_apart(first, last) || last->ticks <= first->ticks)
 		return 0;
 	rate = ((unsigned __int128)(last->ns - first->ns) << 32) / (last->ticks - first->ticks);
 	return rate >> 40 ? 0 : (uint64_t)rate;

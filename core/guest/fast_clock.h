@@ -47,8 +47,8 @@ static inline uint64_t gt_fast_clock_at(const struct gt_fast_clock_line *line, u
 	return ns + (uint64_t)(since >> 32);
 }
 
-/* False: there is no line. A line that is replaced meanwhile is read again: of LINES changes, half
- * a second or more apart, the oldest is written over. */
+/* False: there is no line. A line that is replaced meanwhile is read again: of LINES changes, all
+ * but the first two half a second or more apart, the oldest is written over. */
 static inline bool gt_fast_clock_read(const struct gt_fast_clock *clock, uint64_t *ret_ns)
 {
 	uint64_t generation = atomic_load_explicit(&clock->generation, memory_order_acquire);
@@ -99,7 +99,7 @@ void gt_fast_clock_start(struct gt_fast_clock_pilot *pilot, struct gt_fast_clock
 /* One sample: the narrowest of a few brackets. */
 struct gt_fast_clock_sample gt_fast_clock_sample(void);
 
-/* Steers the line by a sample, a fifth of a second or more behind the last. @ticks: now, so that a
+/* Steers the line by a sample, 20 ms or more behind the last. @ticks: now, so that a
  * thread which was interrupted behind the sample does not change what others have read. Returns
  * whether the state has changed. */
 bool gt_fast_clock_steer(struct gt_fast_clock_pilot *pilot,

@@ -14,6 +14,7 @@
 #include "core/guest/clock.h"
 #include "core/guest/forkguard.h"
 #include "core/thread.h"
+#include "tests/bench/use_clock.h"
 
 #define PARTS       301
 #define PER_PART    2000
@@ -106,24 +107,6 @@ static void row(const char *name, uint32_t stack_depth, int depth, int threads)
 	for (int i = 0; i < threads; i++)
 		printf(" %.0f", ns[i]);
 	printf(" |\n");
-}
-
-/* As the thread that writes does. */
-static void use_fast_clock(void)
-{
-	struct timespec pause = {.tv_nsec = 200000000};
-	struct gt_fast_clock_pilot pilot;
-	struct gt_fast_clock_sample sample;
-	char text[96];
-
-	gt_fast_clock_start(&pilot, &gt_fast_clock, !getenv("GPUTRACE_CLOCK"));
-	for (int i = 0; i < 2; i++) {
-		sample = gt_fast_clock_sample();
-		gt_fast_clock_steer(&pilot, &sample, gt_arch_ticks());
-		nanosleep(&pause, NULL);
-	}
-	gt_fast_clock_describe(&pilot, text, sizeof(text));
-	printf("clock: %s\n", text);
 }
 
 int main(void)

@@ -3,17 +3,23 @@
  * Only makes calls: run under callgrind with two numbers of calls, the difference gives the
  * instructions per call (tests/targets/test_instructions.py).
  *
- *   call_instructions CALLS STACK-DEPTH FRAMES [stream]
+ *   call_instructions CALLS STACK-DEPTH FRAMES [stream | nvtx]
  *
  * stream: as in the callback of CUPTI, the stream and the kernel are taken from the parameters;
- * then there are no further frames.
+ * nvtx: no calls but ranges of NVTX, pushed and popped. Then there are no further frames.
  */
 #include <stdlib.h>
+#include <string.h>
 
 #include <cupti.h>
+#include <nvtx3/nvToolsExtCuda.h>
+#include <nvtx3/nvToolsExtCudaRt.h>
+#include <nvtx3/nvToolsExtPayload.h>
+#include <nvtx3/nvToolsExtCounters.h>
 
 #include "collectors/call/call.h"
 #include "collectors/cupti/library/streams.h"
+#include "collectors/nvtx/nvtx.h"
 #include "collectors/unwind/unwind.h"
 #include "core/guest/forkguard.h"
 #include "core/thread.h"
@@ -57,6 +63,18 @@ static __attribute__((noinline)) int make_calls_with_stream(int calls)
 	return calls;
 }
 
+static __attribute__((noinline)) int make_ranges(int ranges)
+{
+	InitializeInjectionNvtx2_fnptr = InitializeInjectionNvtx2;
+	for (int i = 0; i < ranges; i++) {
+		nvtxRangePushA("a range of 24 characters");
+		nvtxRangePop();
+		if (i % 1000 == 999)
+			empty_ring();
+	}
+	return ranges;
+}
+
 static __attribute__((noinline)) int descend(int frames, int calls)
 {
 	int made = frames > 0 ? descend(frames - 1, calls) : make_calls(calls);
@@ -75,6 +93,8 @@ int main(int argc, char **argv)
 	gt_forkguard_arm();
 	gt_threads_start(&limits);
 	gt_call_configure((uint32_t)atoi(argv[2]));
+	if (argc == 5 && !strcmp(argv[4], "nvtx"))
+		return make_ranges(atoi(argv[1])) == atoi(argv[1]) ? 0 : 1;
 	if (argc == 5)
 		return make_calls_with_stream(atoi(argv[1])) == atoi(argv[1]) ? 0 : 1;
 	return descend(atoi(argv[3]), atoi(argv[1])) == atoi(argv[1]) ? 0 : 1;

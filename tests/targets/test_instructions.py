@@ -37,7 +37,7 @@ class Instructions(unittest.TestCase):
         self.assertGreater(instructions, 20, "nothing was recorded")
 
     def test_without_a_stack(self):
-        self.check(0, 36, 500)
+        self.check(0, 36, 430)
 
     def test_with_a_known_stack(self):
         self.check(64, 36, 1500)
@@ -48,6 +48,13 @@ class Instructions(unittest.TestCase):
         print("the stream adds %.0f instructions" % adds)
         self.assertLess(adds, 100)
         self.assertGreater(adds, 5, "nothing was recorded")
+
+    def test_nvtx(self):
+        """A range that is pushed and popped, with a name of 24 characters."""
+        instructions = per_call(0, 0, "nvtx")
+        print("%.0f instructions a range" % instructions)
+        self.assertLess(instructions, 780)
+        self.assertGreater(instructions, 100, "nothing was recorded")
 
     def test_sample(self):
         """A sample of a running thread, on a shallow stack and on one larger than the copy."""

@@ -78,13 +78,47 @@ Test(fast_clock, it_begins_when_the_rate_is_known_and_at_no_earlier_time)
 	struct gt_fast_clock_sample sample;
 
 	steer(&pilot, &m, 1000 * S_NS);
-	steer(&pilot, &m, 1000 * S_NS + S_NS / 50);
+	steer(&pilot, &m, 1000 * S_NS + S_NS / 100);
 	cr_assert_eq(pilot.state, GT_FAST_CLOCK_MEASURED);
 	cr_assert_eq(atomic_load(&clock_of_test.generation), 0);
-	sample = sample_at(&m, 1000 * S_NS + S_NS / 5);
+	sample = sample_at(&m, 1000 * S_NS + S_NS / 50);
 	cr_assert(gt_fast_clock_steer(&pilot, &sample, sample.ticks));
 	cr_assert_eq(pilot.state, GT_FAST_CLOCK_USED);
 	cr_assert_eq(gt_fast_clock_at(&clock_of_test.lines[1], sample.ticks), sample.ns + 30);
+}
+
+Test(fast_clock, it_begins_late_on_a_busy_machine)
+{
+	struct made_up m = {.hz = 2.6e9};
+	struct gt_fast_clock_pilot pilot = ready();
+	struct gt_fast_clock_sample sample;
+
+	for (int i = 0; i < 3; i++) {
+		sample = sample_at(&m, 1000 * S_NS + (uint64_t)i * S_NS / 50);
+		sample.error = 1000;
+		cr_assert_not(gt_fast_clock_steer(&pilot, &sample, sample.ticks));
+	}
+	sample = sample_at(&m, 1000 * S_NS + S_NS / 5);
+	sample.error = 1000;
+	cr_assert(gt_fast_clock_steer(&pilot, &sample, sample.ticks));
+}
+
+/* In the first fifth of a second, sampled as the thread that writes does. */
+Test(fast_clock, the_first_lines_are_close)
+{
+	static const uint64_t ms[] = {0, 20, 60, 200, 1200};
+
+	for (uint64_t seed = 0; seed < 1000; seed++) {
+		struct made_up m = {.hz = 2.6e9, .ppm = 300, .random = seed};
+		struct gt_fast_clock_pilot pilot = ready();
+		uint64_t last = 0;
+
+		for (size_t i = 0; i + 1 < sizeof(ms) / sizeof(ms[0]); i++) {
+			steer(&pilot, &m, 1000 * S_NS + ms[i] * 1000000);
+			for (uint64_t at = ms[i]; i && at <= ms[i + 1]; at += 10)
+				last = read_at(&m, 1000 * S_NS + at * 1000000, last);
+		}
+	}
 }
 
 Test(fast_clock, it_stays_within_a_microsecond_and_never_goes_back)
