@@ -25,6 +25,7 @@ int close_handle(void *handle)
 		real = (close_fn)dlsym(RTLD_NEXT, "dlclose");
 		atomic_store_explicit(&next, real, memory_order_relaxed);
 	}
+	gt_behind_close();
 	errno = saved;
 	result = real(handle);
 	gt_behind_closed();

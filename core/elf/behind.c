@@ -12,8 +12,10 @@
 #include <string.h>
 
 #include "core/elf/elf_lookup.h"
+#include "core/elf/reach.h"
 
 #define HEADERS 1024u
+#define KEPT    64u /* libraries to keep at the next closing */
 
 /* A module that calls, as it was found behind so many closings. Its place is never given to another
  * one: what it went on to is kept by its number. */
@@ -137,6 +139,16 @@ static unsigned int add(const struct module_search *found, unsigned int closed)
 	return i + 1;
 }
 
+static bool find_caller(struct module_search *search)
+{
+	struct dl_phdr_info info;
+
+	if (!gt_reach_is_ready())
+		return dl_iterate_phdr(find_module, search);
+	return gt_reach_object((const void *)search->address, &info) &&
+	       find_module(&info, sizeof(info), search);
+}
+
 static unsigned int number_of(const void *caller)
 {
 	struct module_search search = {.address = (uintptr_t)caller};
@@ -146,15 +158,53 @@ static unsigned int number_of(const void *caller)
 		i++;
 	if (i < GT_BEHIND_CALLERS && atomic_load(&callers[i].closings) == closed)
 		return i + 1;
-	if (!dl_iterate_phdr(find_module, &search))
+	if (!find_caller(&search))
 		return 0;
 	return i < GT_BEHIND_CALLERS && is_still(&callers[i], &search, closed)
 		       ? i + 1
 		       : add(&search, closed);
 }
 
+/* Libraries that are to stay: where they begin, 0: free. A call may not wait for the loader, a
+ * closing does: what has been found is kept just before. */
+static struct {
+	_Atomic uintptr_t from;
+	_Atomic bool is_done;
+} kept[KEPT];
+
+/* False: there is no room. */
+static bool keep_later(const void *found)
+{
+	struct module_search search = {.address = (uintptr_t)found};
+
+	if (!gt_reach_is_ready() || !find_caller(&search))
+		return false;
+	for (size_t i = 0; i < KEPT; i++) {
+		uintptr_t none = 0;
+
+		if (atomic_load(&kept[i].from) == search.from ||
+		    atomic_compare_exchange_strong(&kept[i].from, &none, search.from))
+			return true;
+	}
+	return false;
+}
+
+void gt_behind_close(void)
+{
+	for (size_t i = 0; i < KEPT; i++) {
+		uintptr_t from = atomic_load(&kept[i].from);
+
+		if (!from || atomic_load(&kept[i].is_done))
+			continue;
+		gt_elf_keep((const void *)from);
+		atomic_store(&kept[i].is_done, true);
+	}
+	gt_reach_close();
+}
+
 void gt_behind_closed(void)
 {
+	gt_reach_closed();
 	atomic_fetch_add(&closings, 1);
 }
 
@@ -197,7 +247,10 @@ static void *look_elsewhere(const char *name, const char *const *sonames)
 
 static void *look(const void *caller, const char *name, const char *const *sonames)
 {
-	void *found = caller ? look_beside(caller, name) : NULL;
+	void *found = NULL;
+
+	if (caller && gt_reach_find(caller, name, &found))
+		found = look_beside(caller, name);
 
 	return found ? found : look_elsewhere(name, sonames);
 }
@@ -205,7 +258,7 @@ static void *look(const void *caller, const char *name, const char *const *sonam
 /* The library stays where it is; a module that has the function itself may go. */
 static void *keep(void *_Atomic *slot, void *found, const struct module *caller)
 {
-	if (!caller || !is_at(caller, (uintptr_t)found))
+	if (found && (!caller || !is_at(caller, (uintptr_t)found)) && !keep_later(found))
 		gt_elf_keep(found);
 	atomic_store_explicit(slot, found ? found : GT_BEHIND_NONE, memory_order_relaxed);
 	return found;
@@ -217,9 +270,11 @@ static void *look_for_all(struct gt_behind *behind, const char *name)
 
 	if (found)
 		return found == GT_BEHIND_NONE ? NULL : found;
-	found = dlsym(RTLD_NEXT, name);
-	if (!found)
-		dlerror();
+	if (gt_reach_find(NULL, name, &found)) {
+		found = dlsym(RTLD_NEXT, name);
+		if (!found)
+			dlerror();
+	}
 	return keep(&behind->of[0], found, NULL);
 }
 

@@ -3,9 +3,9 @@
  * What a library of ours that comes before another one goes on to. The loader would have looked in
  * the order of the program, and then in what the caller was loaded with: by Python, or a plug-in,
  * for itself alone. So the function may be another one for each module that calls it. Any thread;
- * a lock of the loader the first time a module asks for each function, or for any after one was
- * closed, and for each call of a module that there is no room for; none otherwise. errno is kept,
- * and no error is left for the program's dlerror. What is found stays mapped.
+ * no lock (reach.h), but where the loader must be asked: on glibc before 2.35, while another
+ * thread is in dlclose, and where neither the program nor the module has the function. errno is
+ * kept, and no error is left for the program's dlerror. What is found stays mapped.
  */
 #ifndef GT_CORE_ELF_BEHIND_H
 #define GT_CORE_ELF_BEHIND_H
@@ -41,7 +41,8 @@ void *gt_behind_look(struct gt_behind *behind, const char *name, const char *con
  * way. */
 void *gt_behind_ask(struct gt_behind *behind, const char *name, const char *const *sonames);
 
-/* A module has been unloaded, perhaps. */
+/* Before a dlclose, and after it: a module has been unloaded, perhaps. */
+void gt_behind_close(void);
 void gt_behind_closed(void);
 
 /* That module's number, up to GT_BEHIND_CALLERS; 0: it has none. */

@@ -290,15 +290,26 @@ static bool version_fits(const struct gt_elf *elf, size_t symbol, const char *ve
 	       string_is(elf, name, version, strlen(version));
 }
 
-static bool is_wanted(const struct gt_elf *elf, size_t index, const char *name, size_t length,
-		      const char *version)
+struct symbol_wanted {
+	const char *name, *version;
+	size_t length;
+	bool is_indirect_too;
+};
+
+static unsigned int type_of(const struct gt_elf *elf, size_t index)
+{
+	return ELF64_ST_TYPE(elf->symbols[index].st_info);
+}
+
+static bool is_wanted(const struct gt_elf *elf, size_t index, const struct symbol_wanted *wanted)
 {
 	const ElfW(Sym) *symbol = &elf->symbols[index];
-	unsigned int type = ELF64_ST_TYPE(symbol->st_info);
+	unsigned int type = type_of(elf, index);
 
 	return symbol->st_shndx != SHN_UNDEF && symbol->st_value && type != STT_TLS &&
-	       type != STT_GNU_IFUNC && string_is(elf, symbol->st_name, name, length) &&
-	       version_fits(elf, index, version);
+	       (type != STT_GNU_IFUNC || wanted->is_indirect_too) &&
+	       string_is(elf, symbol->st_name, wanted->name, wanted->length) &&
+	       version_fits(elf, index, wanted->version);
 }
 
 static uint32_t gnu_hash_of(const char *name)
@@ -322,12 +333,11 @@ static uint32_t sysv_hash_of(const char *name)
 }
 
 /* Table: buckets, first hashed symbol, bloom words, shift; bloom[]; bucket[]; chain[]. */
-static size_t find_gnu(const struct gt_elf *elf, const char *name, const char *version)
+static size_t find_gnu(const struct gt_elf *elf, const struct symbol_wanted *wanted)
 {
 	const uint32_t *head = elf->gnu_hash;
 	const size_t per = sizeof(ElfW(Addr)) / sizeof(uint32_t);
-	const uint32_t hash = gnu_hash_of(name);
-	const size_t length = strlen(name);
+	const uint32_t hash = gnu_hash_of(wanted->name);
 	size_t bucket, chain, index;
 	ElfW(Addr) bloom;
 
@@ -350,7 +360,7 @@ static size_t find_gnu(const struct gt_elf *elf, const char *name, const char *v
 		if (chain + (index - head[1]) >= elf->gnu_hash_room)
 			return 0;
 		entry = head[chain + (index - head[1])];
-		if ((entry | 1) == (hash | 1) && is_wanted(elf, index, name, length, version))
+		if ((entry | 1) == (hash | 1) && is_wanted(elf, index, wanted))
 			return index;
 		if (entry & 1)
 			return 0;
@@ -359,31 +369,50 @@ static size_t find_gnu(const struct gt_elf *elf, const char *name, const char *v
 }
 
 /* Table: buckets, chains; bucket[]; chain[]. */
-static size_t find_sysv(const struct gt_elf *elf, const char *name, const char *version)
+static size_t find_sysv(const struct gt_elf *elf, const struct symbol_wanted *wanted)
 {
 	const uint32_t *head = elf->sysv_hash;
-	const size_t length = strlen(name);
 	size_t index, left;
 
 	if (elf->sysv_hash_room < 2 || !head[0] ||
 	    2 + (size_t)head[0] + head[1] > elf->sysv_hash_room)
 		return 0;
 	left = head[1];
-	index = head[2 + sysv_hash_of(name) % head[0]];
+	index = head[2 + sysv_hash_of(wanted->name) % head[0]];
 	while (index && index < head[1] && index < elf->symbol_room && left--) {
-		if (is_wanted(elf, index, name, length, version))
+		if (is_wanted(elf, index, wanted))
 			return index;
 		index = head[2 + head[0] + index];
 	}
 	return 0;
 }
 
+static size_t find(const struct gt_elf *elf, const struct symbol_wanted *wanted)
+{
+	return elf->gnu_hash_room ? find_gnu(elf, wanted) : find_sysv(elf, wanted);
+}
+
+static uintptr_t address_of(const struct gt_elf *elf, size_t index)
+{
+	return index ? elf->bias + elf->symbols[index].st_value : 0;
+}
+
 uintptr_t gt_elf_find(const struct gt_elf *elf, const char *name, const char *version)
 {
-	size_t index =
-		elf->gnu_hash_room ? find_gnu(elf, name, version) : find_sysv(elf, name, version);
+	const struct symbol_wanted wanted = {
+		.name = name, .version = version, .length = strlen(name)};
 
-	return index ? elf->bias + elf->symbols[index].st_value : 0;
+	return address_of(elf, find(elf, &wanted));
+}
+
+uintptr_t gt_elf_find_any(const struct gt_elf *elf, const char *name, bool *ret_is_indirect)
+{
+	const struct symbol_wanted wanted = {
+		.name = name, .length = strlen(name), .is_indirect_too = true};
+	size_t index = find(elf, &wanted);
+
+	*ret_is_indirect = index && type_of(elf, index) == STT_GNU_IFUNC;
+	return address_of(elf, index);
 }
 
 struct loaded_query {

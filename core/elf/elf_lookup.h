@@ -58,6 +58,10 @@ bool gt_elf_contains(const struct gt_elf *elf, uintptr_t address);
  */
 uintptr_t gt_elf_find(const struct gt_elf *elf, const char *name, const char *version);
 
+/* The same of the default version, or of an indirect function the one that tells which: it is not
+ * called. */
+uintptr_t gt_elf_find_any(const struct gt_elf *elf, const char *name, bool *ret_is_indirect);
+
 /* The @index-th DT_NEEDED entry, NULL past the last. */
 const char *gt_elf_needed(const struct gt_elf *elf, size_t index);
 
