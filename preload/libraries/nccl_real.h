@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * NCCL's own functions. Any thread; a lock of the loader the first time each is asked for, none
- * later.
+ * NCCL's own functions. Any thread; what the first call of each costs is said in behind.h.
  */
 #ifndef GT_PRELOAD_LIBRARIES_NCCL_REAL_H
 #define GT_PRELOAD_LIBRARIES_NCCL_REAL_H

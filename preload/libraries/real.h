@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The library's own functions behind ours. Any thread; what the first call of each costs is
- * said in behind.h.
+ * The library's own functions behind ours. Any thread; what the first call of each costs
+ * is said in behind.h.
  */
 #ifndef GT_PRELOAD_LIBRARIES_REAL_H
 #define GT_PRELOAD_LIBRARIES_REAL_H

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * MPI's own functions, and what differs between the two ABIs: handles are pointers in Open MPI, and
- * ints in MPICH and those that follow its ABI. Any thread; a lock of the loader the first time that
- * a function is asked for, none later.
+ * ints in MPICH and those that follow its ABI. Any thread; what the first call of a function
+ * costs is said in behind.h.
  */
 #ifndef GT_PRELOAD_MPI_ABI_H
 #define GT_PRELOAD_MPI_ABI_H
