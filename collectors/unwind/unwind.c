@@ -139,18 +139,45 @@ static bool finds_more(struct gt_unwind_walk *walk)
 	return walk->high - walk->low < PROBE_MAX && probe_up(walk);
 }
 
-/* How many frames of the trail are still on the stack, counted from the outermost. */
-GT_UNWIND_UNFENCED static uint32_t count_standing(const struct gt_unwind_thread *thread,
-						  uint64_t sp)
+GT_UNWIND_UNFENCED static inline uint64_t differs(const struct gt_unwind_load *load)
 {
-	const struct gt_unwind_trail *trail = &thread->trail;
+	return ((const struct gt_unwind_word *)load->address)->value ^ load->value;
+}
+
+/* Whether all words of the trail are on the stack as they were. From the inner end, where stacks
+ * differ first. */
+GT_UNWIND_UNFENCED static bool is_standing(const struct gt_unwind_trail *trail, uint64_t sp)
+{
+	const struct gt_unwind_load *load = &trail->load[LOADS - trail->loads];
+	const struct gt_unwind_load *end = &trail->load[LOADS];
+
+	if (sp > trail->low)
+		return false;
+	for (; end - load >= 4; load += 4)
+		if (differs(load) | differs(load + 1) | differs(load + 2) | differs(load + 3))
+			return false;
+	for (; load < end; load++)
+		if (differs(load))
+			return false;
+	return true;
+}
+
+/* How many frames of the trail are still on the stack, counted from the outermost. */
+GT_UNWIND_UNFENCED static uint32_t count_standing(struct gt_unwind_trail *trail, uint64_t sp)
+{
 	const struct gt_unwind_load *load = &trail->load[LOADS - 1];
 	uint32_t same = 0, frames = 0;
 
+	if (is_standing(trail, sp))
+		return trail->frames;
 	while (same < trail->loads && load->address >= sp &&
 	       ((const struct gt_unwind_word *)load->address)->value == load->value) {
 		load--;
 		same++;
+	}
+	if (same && same == trail->loads) {
+		trail->low = sp;
+		return trail->frames;
 	}
 	while (frames < trail->frames &&
 	       trail->frame[GT_UNWIND_DEPTH - 1 - frames].outer_loads <= same)
@@ -282,6 +309,7 @@ static void join_trails(struct gt_unwind_thread *thread, uint32_t standing, uint
 	memcpy(&trail->load[LOADS - outer - loads], scratch->load, loads * sizeof(*scratch->load));
 	trail->frames = frames + standing;
 	trail->loads = loads + outer;
+	trail->low = 0;
 }
 
 static uint64_t mix(uint64_t x)
@@ -307,19 +335,17 @@ static void forget_trail(struct gt_unwind_thread *thread, uint32_t generation)
 	thread->generation = generation;
 	thread->trail.frames = 0;
 	thread->trail.loads = 0;
+	thread->trail.low = 0;
 	memset(thread->delivered, 0, sizeof(thread->delivered));
 }
 
 /* The outer frames of the trail that a walk from @regs may join. */
-static uint32_t find_standing(const struct gt_unwind_thread *thread,
-			      const struct gt_unwind_regs *regs)
+static uint32_t find_standing(struct gt_unwind_thread *thread, const struct gt_unwind_regs *regs)
 {
-	const struct gt_unwind_trail *trail = &thread->trail;
-	uint32_t standing;
+	uint32_t standing = count_standing(&thread->trail, regs->sp);
 
-	standing = count_standing(thread, regs->sp);
 	/* a trail that was cut does not show how a shorter stack continues */
-	if (!thread->complete && standing != trail->frames)
+	if (!thread->complete && standing != thread->trail.frames)
 		return 0;
 	return standing;
 }
@@ -352,6 +378,7 @@ static void update_trail(struct gt_unwind_thread *thread, struct gt_unwind_walk 
 	thread->key_count = 0;
 	if (!own) { /* still returned, but never joined */
 		thread->trail.loads = 0;
+		thread->trail.low = 0;
 		thread->complete = false;
 	}
 }

@@ -32,6 +32,7 @@ struct gt_unwind_frame {
  * towards their end, so that the outer frames stay in place while the inner ones are replaced. */
 struct gt_unwind_trail {
 	uint32_t frames, loads;
+	uint64_t low; /* no word lies below this address; 0: not known */
 	struct gt_unwind_frame frame[GT_UNWIND_DEPTH];
 	uint64_t rule[GT_UNWIND_DEPTH]; /* of the frames' addresses */
 	struct gt_unwind_load load[GT_UNWIND_DEPTH * GT_UNWIND_LOADS_PER_FRAME];

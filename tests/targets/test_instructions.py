@@ -40,7 +40,7 @@ class Instructions(unittest.TestCase):
         self.check(0, 36, 430)
 
     def test_with_a_known_stack(self):
-        self.check(64, 36, 1500)
+        self.check(64, 36, 960)
 
     def test_stream(self):
         """What the stream of a launch adds, for gputrace hang."""

@@ -25,17 +25,36 @@ static void visit(void *context)
 	compare_here(context);
 }
 
-static void compare_shapes(shapes_fn *shapes, uint64_t seed)
+/* From the second time on the stack is the same, until the next visit. */
+static void visit_thrice(void *context)
+{
+	for (volatile int i = 0; i < 3; i++)
+		compare_here(context);
+}
+
+static void compare_visits(shapes_fn *shapes, uint64_t seed, void (*visitor)(void *), uint64_t each)
 {
 	struct comparison comparison = {0};
 	struct shapes run = {
-		.random = seed, .visit = visit, .context = &comparison, .visits = STACKS};
+		.random = seed, .visit = visitor, .context = &comparison, .visits = STACKS};
 
 	comparison.thread = new_unwind_thread();
 	shapes(&run, 24);
 	compare_check(&comparison);
-	cr_assert_eq(comparison.stacks, STACKS);
+	cr_assert_eq(comparison.stacks, STACKS * each);
 	cr_assert_eq(comparison.unruly, 0);
+}
+
+static void compare_shapes(shapes_fn *shapes, uint64_t seed)
+{
+	compare_visits(shapes, seed, visit, 1);
+}
+
+Test(unwind, stacks_that_come_again_and_change)
+{
+	compare_visits(shapes_o0, 21, visit_thrice, 3);
+	compare_visits(shapes_o2, 22, visit_thrice, 3);
+	compare_visits(shapes_frame_pointer, 23, visit_thrice, 3);
 }
 
 Test(unwind, every_shape_without_optimisation)
