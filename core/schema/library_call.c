@@ -245,15 +245,23 @@ static void put_communicator(struct put *put, uint64_t communicator)
 	put->count++;
 }
 
+/* Of the others it is the root. */
+static const uint8_t peers[GT_NCCL_FUNCTION_COUNT_] = {
+	[GT_NCCL_SEND] = GT_LIBRARY_DESTINATION,
+	[GT_NCCL_RECV] = GT_LIBRARY_SOURCE,
+	[GT_NCCL_PUT_SIGNAL] = GT_LIBRARY_DESTINATION,
+	[GT_NCCL_SIGNAL] = GT_LIBRARY_DESTINATION,
+};
+
 static enum gt_library_arg peer_of(const struct gt_library_call *call)
 {
 	if (call->is_mpi)
 		return gt_mpi_is_collective(gt_mpi_class_of(call->function))
 			       ? GT_LIBRARY_ROOT
 			       : GT_LIBRARY_DESTINATION;
-	if (call->function == GT_NCCL_SEND)
-		return GT_LIBRARY_DESTINATION;
-	return call->function == GT_NCCL_RECV ? GT_LIBRARY_SOURCE : GT_LIBRARY_ROOT;
+	if (call->function < COUNT(peers) && peers[call->function])
+		return (enum gt_library_arg)peers[call->function];
+	return GT_LIBRARY_ROOT;
 }
 
 static void put_bytes(struct put *put, const struct gt_library_call *call)

@@ -7,10 +7,12 @@
  *   2.16 to 2.24  message size, root, peer, reduction; no communicator
  *   2.25          communicator; that of ncclCommInitRank is there at the pop, when it is made
  *   2.28          ncclAlltoAll, ncclGather, ncclScatter
+ *   2.29          ncclPutSignal, ncclSignal, ncclWaitSignal, ncclCommGrow
  *
- * "No. of ranks" and "Rank" of ncclCommSplit are those of the parent. A range inside the same call
- * as --libraries=nccl sees it tells nothing more. Any library may call its domain so: what does not
- * fit is left out.
+ * "No. of ranks" and "Rank" of ncclCommSplit are those of the parent, of ncclCommShrink (2.27) the
+ * communicator, too; of ncclCommGrow rank and communicator are not there yet. A range inside the
+ * same call as --libraries=nccl sees it tells nothing more. Any library may call its domain so:
+ * what does not fit is left out.
  */
 #include <string.h>
 
@@ -55,7 +57,18 @@ struct nccl_payload {
 	uint64_t value[ENTRY_COUNT];
 };
 
-enum nccl_role { OTHER, COLLECTIVE, MESSAGE, BEGINS_GROUP, ENDS_GROUP, MAKES, SPLITS, ENDS };
+enum nccl_role {
+	OTHER,
+	COLLECTIVE,
+	MESSAGE,
+	BEGINS_GROUP,
+	ENDS_GROUP,
+	MAKES,
+	SPLITS,
+	SHRINKS,
+	GROWS,
+	ENDS,
+};
 
 static const uint8_t roles[GT_NCCL_FUNCTION_COUNT_] = {
 	[GT_NCCL_ALL_REDUCE] = COLLECTIVE,
@@ -69,6 +82,9 @@ static const uint8_t roles[GT_NCCL_FUNCTION_COUNT_] = {
 	[GT_NCCL_SCATTER] = COLLECTIVE,
 	[GT_NCCL_SEND] = MESSAGE,
 	[GT_NCCL_RECV] = MESSAGE,
+	[GT_NCCL_PUT_SIGNAL] = MESSAGE,
+	[GT_NCCL_SIGNAL] = MESSAGE,
+	[GT_NCCL_WAIT_SIGNAL] = MESSAGE,
 	[GT_NCCL_GROUP_START] = BEGINS_GROUP,
 	[GT_NCCL_GROUP_END] = ENDS_GROUP,
 	[GT_NCCL_GROUP_SIMULATE_END] = ENDS_GROUP,
@@ -77,6 +93,8 @@ static const uint8_t roles[GT_NCCL_FUNCTION_COUNT_] = {
 	[GT_NCCL_INIT_RANK_SCALABLE] = MAKES,
 	[GT_NCCL_INIT_ALL] = MAKES,
 	[GT_NCCL_SPLIT] = SPLITS,
+	[GT_NCCL_SHRINK] = SHRINKS,
+	[GT_NCCL_GROW] = GROWS,
 	[GT_NCCL_DESTROY] = ENDS,
 	[GT_NCCL_ABORT] = ENDS,
 };
@@ -134,7 +152,9 @@ static struct gt_nccl_communicator made_by(const struct gt_library_call *call,
 {
 	struct gt_nccl_communicator made = {.id = payload->value[COMMUNICATOR], .members = 1};
 
-	if (roles[call->function] == SPLITS)
+	if (roles[call->function] == GROWS) /* before it has a rank and an id */
+		made.id = 0;
+	if (roles[call->function] == SPLITS || roles[call->function] == GROWS)
 		return made;
 	if (call->function == GT_NCCL_INIT_ALL) {
 		made.ranks = made.members = (uint32_t)payload->value[DEVICES];

@@ -5,12 +5,15 @@
  */
 #include "preload/libraries/communicators.h"
 
+#include <stdbool.h>
+
 #include "preload/libraries/nccl_real.h"
 
 #define HOLE       ((nccl_comm)1)
 #define FNV_OFFSET 0xcbf29ce484222325u
 #define FNV_PRIME  0x100000001b3u
 #define SCATTER    0x9e3779b97f4a7c15u
+#define SHRINKS    0x736872696e6bu /* no color */
 
 typedef int (*ask_fn)(nccl_comm comm, int *value);
 
@@ -38,6 +41,20 @@ uint64_t nccl_id_of_split(uint64_t parent, uint64_t number, int color)
 	const uint64_t words[] = {parent, number, (uint64_t)(int64_t)color};
 
 	return parent ? nccl_id_of_bytes(words, sizeof(words)) : 0;
+}
+
+/* Those who are left out do not count this one, so members do not agree on how many there were. */
+uint64_t nccl_id_of_shrink(struct nccl_communicator *parent, const int *excluded, int count)
+{
+	uint64_t words[] = {atomic_load(&parent->id), atomic_load(&parent->splits), 0, SHRINKS};
+	uint64_t bit;
+
+	for (int i = 0; excluded && i < count; i++)
+		words[2] += mix((uint64_t)(int64_t)excluded[i] + SCATTER);
+	bit = (uint64_t)1 << (mix(words[2]) & 63);
+	if (!words[0] || atomic_fetch_or(&parent->shrunk, bit) & bit)
+		return 0;
+	return nccl_id_of_bytes(words, sizeof(words));
 }
 
 static size_t place_of(nccl_comm handle)
@@ -84,6 +101,7 @@ static struct nccl_communicator *add(nccl_comm handle, uint64_t id, int ranks, i
 	atomic_store(&c->id, id);
 	atomic_store(&c->sequence, 0);
 	atomic_store(&c->splits, 0);
+	atomic_store(&c->shrunk, 0);
 	atomic_store(&c->ranks, ranks > 0 ? (uint32_t)ranks : 0);
 	atomic_store(&c->rank, (uint32_t)(rank + 1));
 	atomic_store(&c->device, 0);
@@ -97,15 +115,20 @@ void nccl_communicator_add(nccl_comm handle, uint64_t id, int ranks, int rank)
 		add(handle, id, ranks, rank);
 }
 
+struct nccl_communicator *nccl_communicator_known(nccl_comm handle)
+{
+	return handle && handle != HOLE ? look_up(handle) : NULL;
+}
+
 void nccl_communicator_remove(nccl_comm handle)
 {
-	struct nccl_communicator *c = handle && handle != HOLE ? look_up(handle) : NULL;
+	struct nccl_communicator *c = nccl_communicator_known(handle);
 
 	if (c)
 		atomic_store(&c->handle, HOLE);
 }
 
-/* -1: NCCL does not say, as while a communicator that does not block is being made. */
+/* -1: NCCL does not say. */
 static int ask(enum nccl_helper helper, nccl_comm handle)
 {
 	ask_fn function = (ask_fn)nccl_helper(helper);
@@ -114,20 +137,31 @@ static int ask(enum nccl_helper helper, nccl_comm handle)
 	return function && function(handle, &value) == NCCL_SUCCESS ? value : -1;
 }
 
-/* Once, by whoever meets it first. */
+/* Then NCCL takes a question for a mistake of the program, and says so in its log. A version that
+ * has no such state has no such function. */
+static bool is_in_the_making(nccl_comm handle)
+{
+	return ask(NCCL_COMM_ASYNC_ERROR, handle) == NCCL_IN_PROGRESS;
+}
+
+/* Once, by whoever meets it first. In a group that makes it, it has no members yet. */
 static void ask_nccl(struct nccl_communicator *c, nccl_comm handle)
 {
 	int ranks, rank;
 
-	if (atomic_exchange(&c->asked, 1))
+	if (is_in_the_making(handle) || atomic_exchange(&c->asked, 1))
 		return;
+	ranks = ask(NCCL_COMM_COUNT, handle);
+	if (ranks == 0) {
+		atomic_store(&c->asked, 0);
+		return;
+	}
 	atomic_store(&c->device, (uint32_t)(ask(NCCL_COMM_CU_DEVICE, handle) + 1));
 	if (atomic_load(&c->ranks))
 		return;
-	ranks = ask(NCCL_COMM_COUNT, handle);
 	rank = ask(NCCL_COMM_USER_RANK, handle);
-	atomic_store(&c->ranks, ranks > 0 ? (uint32_t)ranks : 0);
 	atomic_store(&c->rank, (uint32_t)(rank + 1));
+	atomic_store(&c->ranks, ranks > 0 ? (uint32_t)ranks : 0);
 }
 
 struct nccl_communicator *nccl_communicator_find(nccl_comm handle)

@@ -21,6 +21,7 @@ struct nccl_communicator {
 	_Atomic uint32_t ranks;
 	_Atomic uint32_t rank, device; /* plus 1 */
 	_Atomic uint32_t asked;        /* NCCL has been asked for what the calls do not tell */
+	_Atomic uint64_t shrunk;       /* a bit for each list of excluded ranks that it had */
 };
 
 /* Those that live at the same time; of more nothing is known. */
@@ -32,11 +33,17 @@ void nccl_communicator_add(nccl_comm handle, uint64_t id, int ranks, int rank);
 /* It is about to go: its handle may be given to another one. */
 void nccl_communicator_remove(nccl_comm handle);
 
-/* NULL: no room. One that was never added is added, with what NCCL says of it. */
+/* NULL: no room. One that was never added is added, with what NCCL says of it: only in a call of
+ * the program that uses it, on its thread. While it is being made nothing is asked. */
 struct nccl_communicator *nccl_communicator_find(nccl_comm handle);
+
+/* NULL: it is not known. NCCL is not asked: it may be ended by another thread than uses it. */
+struct nccl_communicator *nccl_communicator_known(nccl_comm handle);
 
 /* An id of what all members have in common. */
 uint64_t nccl_id_of_bytes(const void *data, size_t length);
 uint64_t nccl_id_of_split(uint64_t parent, uint64_t number, int color);
+/* In any order, as NCCL sorts them. 0: the parent had such a list before. */
+uint64_t nccl_id_of_shrink(struct nccl_communicator *parent, const int *excluded, int count);
 
 #endif

@@ -5,6 +5,7 @@
 #include "preload/libraries/enter.h"
 
 #include "core/schema/library_sink.h"
+#include "preload/libraries/unmade.h"
 
 #define EXPORTED __attribute__((visibility("default")))
 
@@ -34,10 +35,12 @@ static void tell(struct library_entry *entry, const struct gt_library_call *call
 	entry->sink = sink && sink->begin(call) ? sink : NULL;
 }
 
-/* Members agree on the place of a collective only: sends and receives are between two. */
+/* Members agree on the place of a collective only: the others are between two. */
 static bool is_counted(enum gt_nccl_function function)
 {
-	return function != GT_NCCL_SEND && function != GT_NCCL_RECV;
+	return function != GT_NCCL_SEND && function != GT_NCCL_RECV &&
+	       function != GT_NCCL_PUT_SIGNAL && function != GT_NCCL_SIGNAL &&
+	       function != GT_NCCL_WAIT_SIGNAL;
 }
 
 static bool is_outermost(struct library_entry *entry)
@@ -68,17 +71,28 @@ void library_begin(struct library_entry *entry, const struct library_operation *
 	tell(entry, &call);
 }
 
-void library_begin_other(struct library_entry *entry, enum gt_nccl_function function,
-			 nccl_comm comm)
+static void begin(struct library_entry *entry, enum gt_nccl_function function,
+		  const struct nccl_communicator *c)
 {
 	struct gt_library_call call = {.function = (uint8_t)function};
 
 	/* the end of a group that is in no other one is where its operations are launched */
 	call.in_group = function == GT_NCCL_GROUP_END ? self.group > 1 : self.group > 0;
-	if (!is_outermost(entry))
-		return;
-	describe(&call, comm ? nccl_communicator_find(comm) : NULL);
+	describe(&call, c);
 	tell(entry, &call);
+}
+
+void library_begin_other(struct library_entry *entry, enum gt_nccl_function function,
+			 nccl_comm comm)
+{
+	if (is_outermost(entry))
+		begin(entry, function, comm ? nccl_communicator_find(comm) : NULL);
+}
+
+void library_begin_end(struct library_entry *entry, enum gt_nccl_function function, nccl_comm comm)
+{
+	if (is_outermost(entry))
+		begin(entry, function, nccl_communicator_known(comm));
 }
 
 void library_end(struct library_entry *entry, int result)
@@ -97,7 +111,18 @@ void library_group_opened(void)
 	self.group++;
 }
 
-void library_group_closed(void)
+void library_group_closed(int result)
 {
-	self.group -= self.group > 0;
+	if (self.group && !--self.group)
+		nccl_unmade_group_ended(&self, result);
+}
+
+bool library_in_group(void)
+{
+	return self.group > 0;
+}
+
+const void *library_thread(void)
+{
+	return &self;
 }

@@ -34,11 +34,17 @@ void library_begin(struct library_entry *entry, const struct library_operation *
 void library_begin_other(struct library_entry *entry, enum gt_nccl_function function,
 			 nccl_comm comm);
 
+/* One that ends @comm, maybe while another thread uses it. */
+void library_begin_end(struct library_entry *entry, enum gt_nccl_function function, nccl_comm comm);
+
 /* @result: what NCCL returned. */
 void library_end(struct library_entry *entry, int result);
 
-/* The depth of ncclGroupStart on this thread. */
+/* The depth of ncclGroupStart on this thread. @result: of the call that closed it. */
 void library_group_opened(void);
-void library_group_closed(void);
+void library_group_closed(int result);
+bool library_in_group(void);
+/* No other thread has it. */
+const void *library_thread(void);
 
 #endif

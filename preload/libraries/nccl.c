@@ -65,6 +65,17 @@ WRAP(ncclSend, SEND, (const void *from, size_t n, int type, int peer, nccl_comm 
 WRAP(ncclRecv, RECV, (void *to, size_t n, int type, int peer, nccl_comm comm, void *stream),
      (to, n, type, peer, comm, stream), n, type, NONE, peer)
 
+WRAP(ncclPutSignal, PUT_SIGNAL,
+     (const void *from, size_t n, int type, int peer, void *window, size_t offset, int signal,
+      int context, unsigned int flags, nccl_comm comm, void *stream),
+     (from, n, type, peer, window, offset, signal, context, flags, comm, stream), n, type, NONE,
+     peer)
+WRAP(ncclSignal, SIGNAL,
+     (int peer, int signal, int context, unsigned int flags, nccl_comm comm, void *stream),
+     (peer, signal, context, flags, comm, stream), 0, NONE, NONE, peer)
+WRAP(ncclWaitSignal, WAIT_SIGNAL, (int n, void *signals, nccl_comm comm, void *stream),
+     (n, signals, comm, stream), 0, NONE, NONE, NONE)
+
 EXPORTED int ncclGroupStart(void);
 EXPORTED int ncclGroupEnd(void);
 EXPORTED int ncclGroupSimulateEnd(void *info);
@@ -97,7 +108,7 @@ int ncclGroupEnd(void)
 	result = real();
 	library_end(&entry, result);
 	if (entry.outermost)
-		library_group_closed(); /* also when it fails */
+		library_group_closed(result); /* also when it fails */
 	return result;
 }
 
@@ -114,6 +125,6 @@ int ncclGroupSimulateEnd(void *info)
 	result = real(info);
 	library_end(&entry, result);
 	if (entry.outermost)
-		library_group_closed();
+		library_group_closed(result);
 	return result;
 }

@@ -12,6 +12,8 @@
 #define NCCL_INVALID_USAGE 5
 #define NCCL_IN_PROGRESS   7
 
+#define NCCL_SPLIT_NOCOLOR (-1)
+
 /* ncclUniqueId, which is passed by value. */
 struct nccl_unique_id {
 	char internal[128];

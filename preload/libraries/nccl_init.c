@@ -10,6 +10,7 @@
 #include "preload/libraries/communicators.h"
 #include "preload/libraries/enter.h"
 #include "preload/libraries/nccl_real.h"
+#include "preload/libraries/unmade.h"
 
 #define EXPORTED __attribute__((visibility("default")))
 
@@ -18,13 +19,16 @@ static bool was_made(int result)
 	return result == NCCL_SUCCESS || result == NCCL_IN_PROGRESS;
 }
 
-/* Between ncclGroupStart and its end older versions fill the handle in later: then it is met
- * without an id. */
-static void made(int result, nccl_comm before, const nccl_comm *comm, uint64_t id, int ranks,
-		 int rank)
+/* In a group, or without blocking, the handle of a part is written later, and before 2.14 any. */
+static void made(int result, nccl_comm before, const struct nccl_unmade *one)
 {
-	if (was_made(result) && comm && *comm != before)
-		nccl_communicator_add(*comm, id, ranks, rank);
+	nccl_comm handle = was_made(result) && one->place ? *one->place : NULL;
+	bool in_group = library_in_group();
+
+	if (handle && (handle != before || (result == NCCL_SUCCESS && !in_group)))
+		nccl_communicator_add(handle, one->id, one->ranks, one->rank);
+	else if (was_made(result) && one->place && (in_group || one->parent))
+		nccl_unmade_add(one, in_group ? library_thread() : NULL);
 }
 
 static nccl_comm handle_in(const nccl_comm *comm)
@@ -40,6 +44,11 @@ EXPORTED int ncclCommInitRankScalable(nccl_comm *comm, int ranks, int rank, int 
 				      struct nccl_unique_id *ids, void *config);
 EXPORTED int ncclCommInitAll(nccl_comm *comms, int count, const int *devices);
 EXPORTED int ncclCommSplit(nccl_comm comm, int color, int key, nccl_comm *part, void *config);
+EXPORTED int ncclCommShrink(nccl_comm comm, int *excluded, int count, nccl_comm *rest, void *config,
+			    int flags);
+EXPORTED int ncclCommGrow(nccl_comm comm, int ranks, const struct nccl_unique_id *id, int rank,
+			  nccl_comm *whole, void *config);
+EXPORTED int ncclCommGetAsyncError(nccl_comm comm, int *state);
 EXPORTED int ncclCommFinalize(nccl_comm comm);
 EXPORTED int ncclCommDestroy(nccl_comm comm);
 EXPORTED int ncclCommAbort(nccl_comm comm);
@@ -72,7 +81,8 @@ int ncclCommInitRank(nccl_comm *comm, int ranks, struct nccl_unique_id id, int r
 	library_begin_other(&entry, GT_NCCL_INIT_RANK, NULL);
 	result = real(comm, ranks, id, rank);
 	library_end(&entry, result);
-	made(result, before, comm, nccl_id_of_bytes(&id, sizeof(id)), ranks, rank);
+	made(result, before,
+	     &(struct nccl_unmade){comm, NULL, nccl_id_of_bytes(&id, sizeof(id)), ranks, rank});
 	return result;
 }
 
@@ -91,7 +101,8 @@ int ncclCommInitRankConfig(nccl_comm *comm, int ranks, struct nccl_unique_id id,
 	library_begin_other(&entry, GT_NCCL_INIT_RANK_CONFIG, NULL);
 	result = real(comm, ranks, id, rank, config);
 	library_end(&entry, result);
-	made(result, before, comm, nccl_id_of_bytes(&id, sizeof(id)), ranks, rank);
+	made(result, before,
+	     &(struct nccl_unmade){comm, NULL, nccl_id_of_bytes(&id, sizeof(id)), ranks, rank});
 	return result;
 }
 
@@ -111,8 +122,10 @@ int ncclCommInitRankScalable(nccl_comm *comm, int ranks, int rank, int count,
 	result = real(comm, ranks, rank, count, ids, config);
 	library_end(&entry, result);
 	if (was_made(result) && ids && count > 0)
-		made(result, before, comm, nccl_id_of_bytes(ids, (size_t)count * sizeof(*ids)),
-		     ranks, rank);
+		made(result, before,
+		     &(struct nccl_unmade){comm, NULL,
+					   nccl_id_of_bytes(ids, (size_t)count * sizeof(*ids)),
+					   ranks, rank});
 	return result;
 }
 
@@ -154,7 +167,7 @@ int ncclCommSplit(nccl_comm comm, int color, int key, nccl_comm *part, void *con
 	nccl_comm before = handle_in(part);
 	struct nccl_communicator *parent;
 	struct library_entry entry;
-	uint64_t number;
+	uint64_t id, number;
 	int result;
 
 	if (!real)
@@ -165,10 +178,80 @@ int ncclCommSplit(nccl_comm comm, int color, int key, nccl_comm *part, void *con
 	library_end(&entry, result);
 	if (!parent || !was_made(result))
 		return result;
+	id = atomic_load(&parent->id);
 	number = atomic_fetch_add(&parent->splits, 1);
-	made(result, before, part, nccl_id_of_split(atomic_load(&parent->id), number, color), 0,
-	     -1);
+	if (color != NCCL_SPLIT_NOCOLOR)
+		made(result, before,
+		     &(struct nccl_unmade){part, comm, nccl_id_of_split(id, number, color), 0, -1});
 	return result;
+}
+
+int ncclCommShrink(nccl_comm comm, int *excluded, int count, nccl_comm *rest, void *config,
+		   int flags)
+{
+	int (*real)(nccl_comm, int *, int, nccl_comm *, void *, int) =
+		(int (*)(nccl_comm, int *, int, nccl_comm *, void *, int))nccl_real(GT_NCCL_SHRINK);
+	nccl_comm before = handle_in(rest);
+	struct nccl_communicator *parent;
+	struct library_entry entry;
+	int result;
+
+	if (!real)
+		return NCCL_INVALID_USAGE;
+	parent = nccl_communicator_known(comm); /* after an error of it NCCL is not asked */
+	library_begin_end(&entry, GT_NCCL_SHRINK, comm);
+	result = real(comm, excluded, count, rest, config, flags);
+	library_end(&entry, result);
+	if (parent && was_made(result))
+		made(result, before,
+		     &(struct nccl_unmade){rest, comm, nccl_id_of_shrink(parent, excluded, count),
+					   0, -1});
+	return result;
+}
+
+/* No id: those who were there have no number in common with those who come. */
+int ncclCommGrow(nccl_comm comm, int ranks, const struct nccl_unique_id *id, int rank,
+		 nccl_comm *whole, void *config)
+{
+	int (*real)(nccl_comm, int, const struct nccl_unique_id *, int, nccl_comm *, void *) =
+		(int (*)(nccl_comm, int, const struct nccl_unique_id *, int, nccl_comm *,
+			 void *))nccl_real(GT_NCCL_GROW);
+	nccl_comm before = handle_in(whole);
+	struct nccl_communicator *parent;
+	struct library_entry entry;
+	int result;
+
+	if (!real)
+		return NCCL_INVALID_USAGE;
+	parent = comm ? nccl_communicator_find(comm) : NULL;
+	library_begin_other(&entry, GT_NCCL_GROW, comm);
+	result = real(comm, ranks, id, rank, whole, config);
+	library_end(&entry, result);
+	if (parent) /* they keep their rank */
+		rank = (int)atomic_load(&parent->rank) - 1;
+	made(result, before, &(struct nccl_unmade){whole, comm, 0, rank < 0 ? 0 : ranks, rank});
+	return result;
+}
+
+/* Not recorded: programs call it in a loop. */
+int ncclCommGetAsyncError(nccl_comm comm, int *state)
+{
+	int (*real)(nccl_comm, int *) =
+		(int (*)(nccl_comm, int *))nccl_real(GT_NCCL_GET_ASYNC_ERROR);
+	int result;
+
+	if (!real)
+		return NCCL_INVALID_USAGE;
+	result = real(comm, state);
+	if (result == NCCL_SUCCESS && state)
+		nccl_unmade_parent_is(comm, *state);
+	return result;
+}
+
+static void leave(nccl_comm comm)
+{
+	nccl_communicator_remove(comm);
+	nccl_unmade_parent_is(comm, NCCL_INVALID_USAGE);
 }
 
 /* Defines a function of one communicator; @leaves: its handle is free afterwards. */
@@ -181,9 +264,9 @@ int ncclCommSplit(nccl_comm comm, int color, int key, nccl_comm *part, void *con
                                                                                                    \
 		if (!real)                                                                         \
 			return NCCL_INVALID_USAGE;                                                 \
-		library_begin_other(&entry, GT_NCCL_##id, comm);                                   \
+		library_begin_end(&entry, GT_NCCL_##id, comm);                                     \
 		if (leaves)                                                                        \
-			nccl_communicator_remove(comm);                                            \
+			leave(comm);                                                               \
 		result = real(comm);                                                               \
 		library_end(&entry, result);                                                       \
 		return result;                                                                     \

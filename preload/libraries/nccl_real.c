@@ -14,7 +14,12 @@ static const char *const names[] = {
 #include "core/schema/nccl.def"
 };
 
-static const char *const helper_names[] = {"ncclCommCount", "ncclCommUserRank", "ncclCommCuDevice"};
+static const char *const helper_names[NCCL_HELPER_COUNT_] = {
+	[NCCL_COMM_COUNT] = "ncclCommCount",
+	[NCCL_COMM_USER_RANK] = "ncclCommUserRank",
+	[NCCL_COMM_CU_DEVICE] = "ncclCommCuDevice",
+	[NCCL_COMM_ASYNC_ERROR] = "ncclCommGetAsyncError",
+};
 
 static struct gt_behind functions[GT_NCCL_FUNCTION_COUNT_], helpers[NCCL_HELPER_COUNT_];
 

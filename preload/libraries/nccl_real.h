@@ -8,7 +8,13 @@
 #include "core/schema/library_call.h"
 
 /* Also called, besides the functions that are interposed. */
-enum nccl_helper { NCCL_COMM_COUNT, NCCL_COMM_USER_RANK, NCCL_COMM_CU_DEVICE, NCCL_HELPER_COUNT_ };
+enum nccl_helper {
+	NCCL_COMM_COUNT,
+	NCCL_COMM_USER_RANK,
+	NCCL_COMM_CU_DEVICE,
+	NCCL_COMM_ASYNC_ERROR,
+	NCCL_HELPER_COUNT_
+};
 
 /* For the module of @caller. NULL: it has none, nor has any other. errno is kept. */
 void *nccl_real_of(enum gt_nccl_function function, const void *caller);

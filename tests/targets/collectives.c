@@ -6,6 +6,7 @@
  *                                                   the file ID; the host is late in each step
  *   collectives grid ID STEPS LATE_NS               a rank under Open MPI's mpirun: its pair, its
  *                                                   column of all pairs, and all have collectives
+ *   collectives parts ID RANK RANKS                 communicators made in all ways, from others too
  *   collectives missing ID RANK RANKS ABSENT        ABSENT comes to the tenth all-reduce of its
  * half only when the file ID.go is there collectives device COUNT                        one
  * process with several devices collectives errors                              calls that fail
@@ -63,20 +64,27 @@ static CUfunction use_device(int ordinal)
 	return compute;
 }
 
-/* The first rank makes the id, the others read it when it is whole. */
-static ncclUniqueId share_id(const char *path, int rank)
+/* For the others to read when it is whole. */
+static void publish(const char *path, const ncclUniqueId *id)
 {
 	char part[512];
+	FILE *file;
+
+	snprintf(part, sizeof(part), "%s.part", path);
+	file = fopen(part, "w");
+	if (!file || fwrite(id, sizeof(*id), 1, file) != 1 || fclose(file) || rename(part, path))
+		exit(1);
+}
+
+/* The first rank makes the id, the others read it. */
+static ncclUniqueId share_id(const char *path, int rank)
+{
 	ncclUniqueId id;
 	FILE *file;
 
 	if (rank == 0) {
 		SHOW(ncclGetUniqueId(&id));
-		snprintf(part, sizeof(part), "%s.part", path);
-		file = fopen(part, "w");
-		if (!file || fwrite(&id, sizeof(id), 1, file) != 1 || fclose(file) ||
-		    rename(part, path))
-			exit(1);
+		publish(path, &id);
 		return id;
 	}
 	while (!(file = fopen(path, "r")))
@@ -141,6 +149,110 @@ static int train(char **words)
 	grouped(stream, comm, rank, ranks);
 	SHOW(ncclCommDestroy(half));
 	SHOW(ncclCommFinalize(comm));
+	SHOW(ncclCommDestroy(comm));
+	return 0;
+}
+
+static void wait_until_ready(ncclComm_t comm)
+{
+	ncclResult_t state;
+
+	do
+		ncclCommGetAsyncError(comm, &state);
+	while (state == ncclInProgress);
+}
+
+/* The first rank uses its communicator too early, before the others can come. */
+static ncclComm_t make_without_blocking(const char *path, int rank, int ranks, CUstream stream)
+{
+	ncclConfig_t config = NCCL_CONFIG_INITIALIZER;
+	ncclUniqueId id;
+	ncclComm_t comm;
+
+	config.blocking = 0;
+	if (rank == 0) {
+		SHOW(ncclGetUniqueId(&id));
+		SHOW(ncclCommInitRankConfig(&comm, ranks, id, rank, &config));
+		SHOW(ncclAllReduce(NULL, NULL, 8, ncclFloat, ncclSum, comm, stream));
+		publish(path, &id);
+	} else {
+		id = share_id(path, rank);
+		SHOW(ncclCommInitRankConfig(&comm, ranks, id, rank, &config));
+	}
+	wait_until_ready(comm);
+	return comm;
+}
+
+static ncclComm_t make_in_group(const char *path, int rank, int ranks)
+{
+	ncclComm_t comm;
+	ncclUniqueId id;
+	char other[512];
+
+	snprintf(other, sizeof(other), "%s.2", path);
+	id = share_id(other, rank);
+	SHOW(ncclGroupStart());
+	SHOW(ncclCommInitRankScalable(&comm, ranks, rank, 1, &id, NULL));
+	SHOW(ncclGroupEnd());
+	return comm;
+}
+
+/* All but the last one; then it comes back, as a new one. */
+static void shrink_and_grow(const char *path, ncclComm_t all, int rank, int ranks, CUstream stream)
+{
+	int last = ranks - 1;
+	ncclComm_t rest = NULL, whole;
+	ncclUniqueId id;
+	char other[512];
+
+	snprintf(other, sizeof(other), "%s.3", path);
+	if (rank != last) {
+		SHOW(ncclCommShrink(all, &last, 1, &rest, NULL, NCCL_SHRINK_DEFAULT));
+		SHOW(ncclAllGather(NULL, NULL, 16, ncclFloat, rest, stream));
+	}
+	if (rank == 0) {
+		SHOW(ncclCommGetUniqueId(rest, &id));
+		publish(other, &id);
+	} else if (rank == last) {
+		id = share_id(other, rank);
+	}
+	SHOW(ncclCommGrow(rest, ranks, rank == 0 || rank == last ? &id : NULL,
+			  rank == last ? rank : -1, &whole, NULL));
+	SHOW(ncclAllGather(NULL, NULL, 32, ncclFloat, whole, stream));
+	check(cuStreamSynchronize(stream));
+	SHOW(ncclCommDestroy(whole));
+	if (rest)
+		SHOW(ncclCommDestroy(rest));
+}
+
+static int parts(char **words)
+{
+	int rank = atoi(words[1]), ranks = atoi(words[2]);
+	ncclComm_t comm, half, all, pair;
+	ncclWaitSignalDesc_t signals = {2, (rank + ranks - 1) % ranks, 0, 0};
+	CUstream stream;
+
+	use_device(0);
+	check(cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING));
+	comm = make_without_blocking(words[0], rank, ranks, stream);
+	SHOW(ncclAllGather(NULL, NULL, 1, ncclFloat, comm, stream));
+	SHOW(ncclCommSplit(comm, rank % 2, rank, &half, NULL));
+	wait_until_ready(comm);
+	SHOW(ncclAllGather(NULL, NULL, 2, ncclFloat, half, stream));
+	all = make_in_group(words[0], rank, ranks);
+	SHOW(ncclAllGather(NULL, NULL, 4, ncclFloat, all, stream));
+	SHOW(ncclGroupStart());
+	SHOW(ncclCommSplit(all, rank / 2, rank, &pair, NULL));
+	SHOW(ncclGroupEnd());
+	SHOW(ncclAllGather(NULL, NULL, 8, ncclFloat, pair, stream));
+	shrink_and_grow(words[0], all, rank, ranks, stream);
+	SHOW(ncclPutSignal(NULL, 64, ncclHalf, (rank + 1) % ranks, NULL, 0, 0, 0, 0, all, stream));
+	SHOW(ncclSignal((rank + 1) % ranks, 0, 0, 0, all, stream));
+	SHOW(ncclWaitSignal(1, &signals, all, stream));
+	check(cuStreamSynchronize(stream));
+	SHOW(ncclCommDestroy(pair));
+	SHOW(ncclCommDestroy(all));
+	SHOW(ncclCommDestroy(half));
 	SHOW(ncclCommDestroy(comm));
 	return 0;
 }
@@ -310,6 +422,8 @@ int main(int argc, char **argv)
 {
 	if (argc == 7 && !strcmp(argv[1], "train"))
 		return train(argv + 2);
+	if (argc >= 5 && !strcmp(argv[1], "parts"))
+		return parts(argv + 2);
 	if (argc == 6 && !strcmp(argv[1], "missing"))
 		return missing(argv + 2);
 	if (argc == 5 && !strcmp(argv[1], "grid"))

@@ -72,11 +72,11 @@ def tracer(output, options):
     return [], ["env", *(f"{name}={value}" for name, value in variables.items())]
 
 
-def start_ranks(late_ns, slow):
+def start_ranks(late_ns=0, slow=20000, mode="train"):
     """A shell's words that run the ranks of a job; rank 2 is late: its host, or its kernels (@slow).
     Parameters: the folder, then the program and what is in front of it."""
     each = (f'SIMCUDA_KERNEL_NS=$([ $r = 2 ] && echo {slow} || echo 20000) RANK=$r WORLD_SIZE={RANKS} '
-            f'"$@" train "$0/id" $r {RANKS} {STEPS} $([ $r = 2 ] && echo {late_ns} || echo 0) >"$0/said.$r" || echo $? >"$0/failed" &')
+            f'"$@" {mode} "$0/id" $r {RANKS} {STEPS} $([ $r = 2 ] && echo {late_ns} || echo 0) >"$0/said.$r" || echo $? >"$0/failed" &')
     return f"for r in {' '.join(map(str, range(RANKS)))}; do {each} done; wait"
 
 
@@ -93,14 +93,15 @@ class Collectives(unittest.TestCase):
              PROGRAM, *words], capture_output=True, text=True, timeout=120, check=False, stdin=subprocess.DEVNULL,
             env=dict(os.environ, GPUTRACE_BUILD=BUILD, **variables))
         self.assertEqual(result.returncode, 0, result.stderr)
+        self.said_wrong = result.stderr
         self.assertNotIn("cannot be preloaded", result.stderr)
         self.assertNotIn("not recorded", result.stderr)
         return result.stdout
 
-    def train(self, *options, late_ns=0, slow=20000, libraries=True, **variables):
+    def train(self, *options, libraries=True, job=None, **variables):
         """The traces of a job, by rank."""
         self.run_program(options=[*(["--libraries=nccl"] if libraries else []), *options],
-                         shell=["sh", "-c", start_ranks(late_ns, slow), self.folder], **variables)
+                         shell=["sh", "-c", start_ranks(**(job or {})), self.folder], **variables)
         self.assertFalse(os.path.exists(self.folder + "/failed"))
         found = {}
         for path in glob.glob(self.folder + "/out/**/rank*", recursive=True):
@@ -211,6 +212,36 @@ class Collectives(unittest.TestCase):
         self.assertEqual(self.calls(trace), [])
         self.assertEqual([e["args"].get("Group size") for e in trace.gpu], [None])
 
+    def test_communicators_made_in_all_ways(self):
+        """Without blocking, in a group, parts of both, with fewer and with more ranks: who is in them, and that they are the same."""
+        gathers = {}
+        for rank, path in self.train(job={"mode": "parts"}).items():
+            trace = trace_file.Trace(path)
+            calls = self.calls(trace)
+            sizes = [1, 2, 4, 8, 16, 32] if rank != RANKS - 1 else [1, 2, 4, 8, 32]
+            members = {1: RANKS, 2: 2, 4: RANKS, 8: 2, 16: RANKS - 1, 32: RANKS}
+            own = {1: rank, 2: rank // 2, 4: rank, 8: rank % 2, 16: rank, 32: rank}
+            found = [e["args"] for e in calls if e["name"] == "ncclAllGather"]
+            kernels = [e["args"] for e in sorted(trace.gpu, key=lambda e: e["ts"]) if "AllGather" in e["name"]]
+            self.assertEqual([a["In msg nelems"] for a in found], sizes)
+            for size, args, kernel in zip(sizes, found, kernels):
+                self.assertEqual((args["Group size"], args["Rank"], args["Out msg nelems"]), (members[size], own[size], size * members[size]))
+                self.assertEqual(args["Seq"], 1, args)
+                gathers.setdefault(size, {})[rank] = args.get("Process Group Name")
+                self.assertEqual({k: v for k, v in kernel.items() if k in args}, {k: v for k, v in args.items() if k in kernel})
+            self.assertEqual({k: v for k, v in next(e["args"] for e in calls if e["name"] == "ncclPutSignal").items() if k != "Process Group Name"},
+                             {"Collective name": "put", "dtype": "Half", "In msg nelems": 64, "Out msg nelems": 64, "message bytes": 128,
+                              "Group size": RANKS, "Rank": rank, "Dst Rank": (rank + 1) % RANKS})
+            self.assertIn("ncclWaitSignal", [e["name"] for e in calls])
+        groups = {size: [{r for r in ranks if ranks[r] == name} for name in set(ranks.values())] for size, ranks in gathers.items()}
+        everyone = set(range(RANKS))
+        self.assertEqual([groups[size] for size in (1, 4, 16)], [[everyone], [everyone], [everyone - {RANKS - 1}]])
+        self.assertEqual(sorted(map(sorted, groups[2])), [[0, 2], [1, 3]])
+        self.assertEqual(sorted(map(sorted, groups[8])), [[0, 1], [2, 3]])
+        self.assertEqual(set(gathers[32].values()), {None})
+        # what the program does too early NCCL complains of once: nothing was asked in between
+        self.assertEqual(self.said_wrong.count("NCCL WARN"), 1, self.said_wrong)
+
     def ranks_tables(self):
         code, out, err = tool("ranks", "--format=json", self.folder + "/out")
         self.assertEqual(code, 0, out + err)
@@ -300,7 +331,7 @@ class Collectives(unittest.TestCase):
 
     def test_own_ranges(self):
         """The late rank is found, and how fast the network is, by what NCCL itself tells."""
-        traces = self.train(libraries=False, late_ns=3000000)
+        traces = self.train(libraries=False, job={"late_ns": 3000000})
         groups = {self.check_own_ranges(trace_file.Trace(path), rank) for rank, path in traces.items()}
         self.assertEqual(len(groups), 1)
         tables = self.ranks_tables()[0]
@@ -312,7 +343,7 @@ class Collectives(unittest.TestCase):
 
     def test_places_that_end(self):
         """A rank that lost something has no places from there on, or until there: the clocks tell."""
-        path = self.train(libraries=False, late_ns=3000000)[1]
+        path = self.train(libraries=False, job={"late_ns": 3000000})[1]
         with open(path, encoding="utf-8") as file:
             text = file.read()
         before = {row["Rank"]: row["Collectives"] for row in self.ranks_tables()[0]["rank_late"]}
@@ -358,7 +389,7 @@ class Collectives(unittest.TestCase):
                 self.assertEqual(told, set(), kernel)
 
     def late_rank(self, **how):
-        self.train(**how)
+        self.train(job=how)
         code, out, err = tool("ranks", "--format=csv", "--output=" + self.folder + "/tables", self.folder + "/out")
         self.assertEqual(code, 0, out + err)
         with open(self.folder + "/tables/rank_late.csv", encoding="utf-8") as file:

@@ -92,6 +92,26 @@ SIM_NCCL_EXPORT ncclResult_t ncclSend(const void *from, size_t count, ncclDataTy
 	return take(SIM_SEND, count, type, NONE, peer, comm, stream);
 }
 
+SIM_NCCL_EXPORT ncclResult_t ncclPutSignal(const void *from, size_t count, ncclDataType_t type,
+					   int peer, ncclWindow_t window, size_t offset, int signal,
+					   int context, unsigned int flags, ncclComm_t comm,
+					   cudaStream_t stream)
+{
+	return take(SIM_PUT, count, type, NONE, peer, comm, stream);
+}
+
+SIM_NCCL_EXPORT ncclResult_t ncclSignal(int peer, int signal, int context, unsigned int flags,
+					ncclComm_t comm, cudaStream_t stream)
+{
+	return take(SIM_SIGNAL, 0, ncclInt8, NONE, peer, comm, stream);
+}
+
+SIM_NCCL_EXPORT ncclResult_t ncclWaitSignal(int count, ncclWaitSignalDesc_t *signals,
+					    ncclComm_t comm, cudaStream_t stream)
+{
+	return take(SIM_WAIT_SIGNAL, 0, ncclInt8, NONE, NONE, comm, stream);
+}
+
 SIM_NCCL_EXPORT ncclResult_t ncclRecv(void *to, size_t count, ncclDataType_t type, int peer,
 				      ncclComm_t comm, cudaStream_t stream)
 {

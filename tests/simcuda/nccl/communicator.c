@@ -78,6 +78,7 @@ ncclResult_t sim_comm_attach(ncclComm_t *ret_comm, const char *name, int ranks, 
 		return ncclSystemError;
 	comm->rank = rank;
 	comm->ranks = ranks;
+	comm->blocks = true;
 	snprintf(comm->name, sizeof(comm->name), "%s", name);
 	result = take_device(comm, device);
 	comm->shared = result ? NULL : map(name);
@@ -101,23 +102,46 @@ ncclResult_t sim_comm_wait_all(ncclComm_t comm)
 	return ncclSuccess;
 }
 
-static ncclResult_t join(ncclComm_t *comm, const char *name, int ranks, int rank)
+bool sim_comm_is_whole(ncclComm_t comm)
+{
+	return atomic_load(&comm->shared->joined) >= (uint32_t)comm->ranks;
+}
+
+ncclResult_t sim_comm_ensure_ready(ncclComm_t comm)
+{
+	if (comm->is_deferred || (sim_comm_is_whole(comm) && !comm->part.place))
+		return ncclSuccess;
+	fprintf(stderr, "NCCL WARN Attempt to use communicator before the previous operation "
+			"returned ncclSuccess\n");
+	return ncclInvalidArgument;
+}
+
+bool sim_comm_blocks(const ncclConfig_t *config, bool otherwise)
+{
+	return config && config->blocking != NCCL_CONFIG_UNDEF_INT ? config->blocking : otherwise;
+}
+
+ncclResult_t sim_comm_join(ncclComm_t *comm, const char *name, int ranks, int rank, bool blocks)
 {
 	ncclResult_t result = sim_comm_attach(comm, name, ranks, rank, -1);
 
-	if (!result && !sim_group_defers(*comm))
-		result = sim_comm_wait_all(*comm);
-	return sim_group_result(result);
+	if (!result) {
+		(*comm)->blocks = blocks;
+		(*comm)->is_deferred = sim_group_defers(*comm);
+	}
+	if (result || (*comm)->is_deferred)
+		return sim_group_result(result);
+	return blocks ? sim_comm_wait_all(*comm) : ncclInProgress;
 }
 
 static ncclResult_t make(const char *function, ncclComm_t *comm, const char *name, int ranks,
-			 int rank)
+			 int rank, const ncclConfig_t *config)
 {
 	ncclResult_t result;
 
 	sim_nvtx_begin_call(function);
-	result = join(comm, name, ranks, rank);
-	sim_nvtx_end_made(result ? NULL : *comm);
+	result = sim_comm_join(comm, name, ranks, rank, sim_comm_blocks(config, true));
+	sim_nvtx_end_made(result && result != ncclInProgress ? NULL : *comm);
 	return result;
 }
 
@@ -152,25 +176,23 @@ SIM_NCCL_EXPORT ncclResult_t ncclCommInitRank(ncclComm_t *comm, int ranks, ncclU
 					      int rank)
 {
 	id.internal[sizeof(id.internal) - 1] = 0;
-	return make("ncclCommInitRank", comm, id.internal, ranks, rank);
+	return make("ncclCommInitRank", comm, id.internal, ranks, rank, NULL);
 }
 
 SIM_NCCL_EXPORT ncclResult_t ncclCommInitRankConfig(ncclComm_t *comm, int ranks, ncclUniqueId id,
 						    int rank, ncclConfig_t *config)
 {
-	(void)config;
 	id.internal[sizeof(id.internal) - 1] = 0;
-	return make("ncclCommInitRankConfig", comm, id.internal, ranks, rank);
+	return make("ncclCommInitRankConfig", comm, id.internal, ranks, rank, config);
 }
 
 SIM_NCCL_EXPORT ncclResult_t ncclCommInitRankScalable(ncclComm_t *comm, int ranks, int rank,
 						      int count, ncclUniqueId *ids,
 						      ncclConfig_t *config)
 {
-	(void)config;
 	if (!ids || count < 1)
 		return sim_group_result(ncclInvalidArgument);
-	return make("ncclCommInitRankScalable", comm, ids[0].internal, ranks, rank);
+	return make("ncclCommInitRankScalable", comm, ids[0].internal, ranks, rank, config);
 }
 
 static ncclResult_t make_all(ncclComm_t *comms, int count, const int *devices)
@@ -191,57 +213,6 @@ SIM_NCCL_EXPORT ncclResult_t ncclCommInitAll(ncclComm_t *comms, int count, const
 	sim_nvtx_begin_call("ncclCommInitAll");
 	result = make_all(comms, count, devices);
 	sim_nvtx_end_all(result ? NULL : comms[0], count);
-	return result;
-}
-
-/* How many of the others have this color and come before this rank, or all of it. */
-static int count_in(const ncclComm_t comm, const struct sim_split *all, int rank, bool before)
-{
-	int count = 0;
-
-	for (int i = 0; i < comm->ranks; i++) {
-		bool first =
-			all[i].key < all[rank].key || (all[i].key == all[rank].key && i < rank);
-
-		count += all[i].color == all[rank].color && (!before || first);
-	}
-	return count;
-}
-
-static ncclResult_t split(ncclComm_t comm, int color, int key, ncclComm_t *part)
-{
-	struct sim_split *all;
-	char name[2 * NCCL_UNIQUE_ID_BYTES];
-	unsigned int times = 0;
-	uint64_t number;
-
-	if (!comm || !part || color < NCCL_SPLIT_NOCOLOR || comm->splits == SIM_SPLITS)
-		return sim_group_result(ncclInvalidArgument);
-	number = comm->splits++;
-	all = comm->shared->splits[number];
-	all[comm->rank].color = color;
-	all[comm->rank].key = key;
-	atomic_store(&all[comm->rank].ready, 1);
-	for (int i = 0; i < comm->ranks; i++)
-		while (!atomic_load(&all[i].ready))
-			sim_nccl_nap(&times);
-	*part = NULL;
-	if (color == NCCL_SPLIT_NOCOLOR)
-		return ncclSuccess;
-	snprintf(name, sizeof(name), "%s.%llu.%d", comm->name, (unsigned long long)number, color);
-	return join(part, name, count_in(comm, all, comm->rank, false),
-		    count_in(comm, all, comm->rank, true));
-}
-
-SIM_NCCL_EXPORT ncclResult_t ncclCommSplit(ncclComm_t comm, int color, int key, ncclComm_t *part,
-					   ncclConfig_t *config)
-{
-	ncclResult_t result;
-
-	(void)config;
-	sim_nvtx_begin_call("ncclCommSplit");
-	result = split(comm, color, key, part);
-	sim_nvtx_end_split(result ? NULL : *part, comm, color, key);
 	return result;
 }
 
@@ -283,8 +254,8 @@ SIM_NCCL_EXPORT ncclResult_t ncclCommCount(const ncclComm_t comm, int *count)
 {
 	if (!comm || !count)
 		return ncclInvalidArgument;
-	*count = comm->ranks;
-	return ncclSuccess;
+	*count = comm->is_deferred ? 0 : comm->ranks;
+	return sim_comm_ensure_ready(comm);
 }
 
 SIM_NCCL_EXPORT ncclResult_t ncclCommCuDevice(const ncclComm_t comm, int *device)
@@ -292,7 +263,7 @@ SIM_NCCL_EXPORT ncclResult_t ncclCommCuDevice(const ncclComm_t comm, int *device
 	if (!comm || !device)
 		return ncclInvalidArgument;
 	*device = comm->device;
-	return ncclSuccess;
+	return sim_comm_ensure_ready(comm);
 }
 
 SIM_NCCL_EXPORT ncclResult_t ncclCommUserRank(const ncclComm_t comm, int *rank)
@@ -300,13 +271,27 @@ SIM_NCCL_EXPORT ncclResult_t ncclCommUserRank(const ncclComm_t comm, int *rank)
 	if (!comm || !rank)
 		return ncclInvalidArgument;
 	*rank = comm->rank;
-	return ncclSuccess;
+	return sim_comm_ensure_ready(comm);
+}
+
+/* Of a group that has not ended NCCL knows nothing here either. */
+static ncclResult_t state_of(ncclComm_t comm)
+{
+	if (atomic_load(&comm->shared->aborted))
+		return ncclRemoteError;
+	if (comm->is_deferred)
+		return ncclSuccess;
+	if (!sim_comm_is_whole(comm))
+		return ncclInProgress;
+	if (!comm->blocks)
+		sim_comm_wait_all(comm);
+	return comm->part.place ? sim_part_go_on(&comm->part, false) : ncclSuccess;
 }
 
 SIM_NCCL_EXPORT ncclResult_t ncclCommGetAsyncError(ncclComm_t comm, ncclResult_t *error)
 {
 	if (!comm || !error)
 		return ncclInvalidArgument;
-	*error = atomic_load(&comm->shared->aborted) ? ncclRemoteError : ncclSuccess;
+	*error = state_of(comm);
 	return ncclSuccess;
 }

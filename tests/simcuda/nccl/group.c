@@ -8,7 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define MOST 1024
+#define MOST       1024
+#define MOST_PARTS 64
 
 static __thread struct {
 	int depth;
@@ -17,6 +18,8 @@ static __thread struct {
 	size_t count;
 	ncclComm_t made[MOST]; /* their members are waited for */
 	size_t made_count;
+	struct sim_part *parts;
+	size_t part_count;
 } group;
 
 bool sim_group_defers(ncclComm_t comm)
@@ -27,9 +30,21 @@ bool sim_group_defers(ncclComm_t comm)
 	return true;
 }
 
+bool sim_group_defers_part(const struct sim_part *part)
+{
+	if (!group.depth)
+		return false;
+	if (!group.parts)
+		group.parts = malloc(MOST_PARTS * sizeof(*group.parts));
+	if (!group.parts || group.part_count == MOST_PARTS)
+		abort();
+	group.parts[group.part_count++] = *part;
+	return true;
+}
+
 ncclResult_t sim_group_result(ncclResult_t result)
 {
-	if (group.depth && result && !group.result)
+	if (group.depth && result && result != ncclInProgress && !group.result)
 		group.result = result;
 	return result;
 }
@@ -39,7 +54,7 @@ static ncclResult_t check(const struct sim_operation *op)
 	if (!op->comm || (unsigned int)op->type >= ncclNumTypes || op->peer >= op->comm->ranks ||
 	    op->peer < -1 || op->reduction >= ncclNumOps || op->reduction < -1)
 		return ncclInvalidArgument;
-	return ncclSuccess;
+	return sim_comm_ensure_ready(op->comm);
 }
 
 static ncclResult_t put(const struct sim_operation *op)
@@ -93,6 +108,30 @@ static ncclResult_t launch_first(void)
 	return result;
 }
 
+/* What does not block goes on behind the end of the group. */
+static ncclResult_t end_made(void)
+{
+	ncclResult_t result = ncclSuccess;
+	bool goes_on = false;
+
+	for (size_t i = 0; i < group.made_count; i++)
+		group.made[i]->is_deferred = false;
+	for (size_t i = 0; !result && i < group.made_count; i++) {
+		goes_on |= !group.made[i]->blocks;
+		result = group.made[i]->blocks ? sim_comm_wait_all(group.made[i]) : ncclSuccess;
+	}
+	for (size_t i = 0; !result && i < group.part_count; i++) {
+		ncclComm_t parent = group.parts[i].parent;
+
+		goes_on |= !parent->blocks;
+		if (parent->blocks)
+			result = sim_part_go_on(&group.parts[i], true);
+		else
+			parent->part = group.parts[i];
+	}
+	return !result && goes_on ? ncclInProgress : result;
+}
+
 static ncclResult_t end_group(bool launches)
 {
 	const char *fault = getenv("SIMNCCL_GROUP_END");
@@ -101,13 +140,15 @@ static ncclResult_t end_group(bool launches)
 	group.result = ncclSuccess;
 	if (!result && fault)
 		result = (ncclResult_t)atoi(fault);
-	for (size_t i = 0; !result && i < group.made_count; i++)
-		result = sim_comm_wait_all(group.made[i]);
+	if (!result)
+		result = end_made();
 	while (!result && launches && group.count)
 		result = launch_first();
-	group.count = group.made_count = 0;
+	group.count = group.made_count = group.part_count = 0;
 	free(group.operations);
+	free(group.parts);
 	group.operations = NULL;
+	group.parts = NULL;
 	return result;
 }
 

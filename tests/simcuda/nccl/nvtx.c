@@ -63,6 +63,9 @@ static const struct {
 	[SIM_SCATTER] = {"ncclScatter", 18, "Root", false},
 	[SIM_SEND] = {"ncclSend", 9, "Peer rank", false},
 	[SIM_RECV] = {"ncclRecv", 10, "Peer rank", false},
+	[SIM_PUT] = {"ncclPutSignal", 19, "Peer rank", false},
+	[SIM_SIGNAL] = {"ncclSignal", 20, "Peer rank", false},
+	[SIM_WAIT_SIGNAL] = {"ncclWaitSignal", 21, "Number of peers", false},
 };
 
 #define CALLS (sizeof(calls) / sizeof(calls[0]))
@@ -195,9 +198,11 @@ static uint64_t hash_of(ncclComm_t comm)
 {
 	uint64_t hash = 0xcbf29ce484222325;
 
-	for (const char *p = comm ? comm->name : ""; *p; p++)
+	if (!comm || comm->is_deferred) /* in a group it has none yet */
+		return 0;
+	for (const char *p = comm->name; *p; p++)
 		hash = (hash ^ (unsigned char)*p) * 0x100000001b3;
-	return comm ? hash : 0;
+	return hash;
 }
 
 static void push(nvtxStringHandle_t name, const nvtxPayloadData_t *payload)

@@ -26,6 +26,9 @@ enum sim_nccl_function {
 	SIM_SCATTER,
 	SIM_SEND,
 	SIM_RECV,
+	SIM_PUT, /* and what follows: no kernel, as NCCL copies by other engines */
+	SIM_SIGNAL,
+	SIM_WAIT_SIGNAL,
 };
 
 /* When one rank came to one meeting; @tag is its number, from 1. */
@@ -49,15 +52,30 @@ struct sim_split {
 struct sim_shared {
 	_Atomic uint32_t joined;
 	_Atomic uint32_t aborted;
+	_Atomic uint32_t grows;
+	char grown[NCCL_UNIQUE_ID_BYTES]; /* of the newest */
 	struct sim_split splits[SIM_SPLITS][SIM_MOST_RANKS];
 	struct sim_cell all[SIM_SLOTS][SIM_MOST_RANKS];
 	struct sim_cell pairs[SIM_MOST_RANKS][SIM_MOST_RANKS][SIM_PAIRS][2]; /* from, to; sides */
+};
+
+/* A communicator that is made from another one: its handle is written when it is whole. */
+struct sim_part {
+	ncclComm_t parent, made;
+	ncclComm_t *place; /* NULL: there is none */
+	char name[2 * NCCL_UNIQUE_ID_BYTES];
+	struct sim_split *all; /* of a split: what all asked for */
+	int ranks, rank;
+	bool blocks;
 };
 
 struct ncclComm {
 	struct sim_shared *shared;
 	char name[NCCL_UNIQUE_ID_BYTES];
 	int rank, ranks, device;
+	bool blocks;
+	bool is_deferred;     /* made in a group that has not ended */
+	struct sim_part part; /* being made from it without blocking */
 	CUcontext context;
 	CUmodule module;
 	uint64_t sequence;
@@ -97,9 +115,20 @@ const struct sim_nccl_driver *sim_nccl_driver(void);
 /* communicator.c */
 ncclResult_t sim_comm_attach(ncclComm_t *comm, const char *name, int ranks, int rank, int device);
 ncclResult_t sim_comm_wait_all(ncclComm_t comm);
+bool sim_comm_is_whole(ncclComm_t comm);
+/* ncclInvalidArgument, with NCCL's warning, while it or a part of it is being made. */
+ncclResult_t sim_comm_ensure_ready(ncclComm_t comm);
+/* Its members are waited for: now, at the end of the group, or when the program asks. */
+ncclResult_t sim_comm_join(ncclComm_t *comm, const char *name, int ranks, int rank, bool blocks);
+/* Takes "blocking" from it. */
+bool sim_comm_blocks(const ncclConfig_t *config, bool otherwise);
 
-/* group.c: whether this thread is in one; then @comm is waited for at its end. */
+/* parts.c: ncclInProgress: not all have come, which is only without @waits. */
+ncclResult_t sim_part_go_on(struct sim_part *part, bool waits);
+
+/* group.c: whether this thread is in one; then @comm is waited for, @part made at its end. */
 bool sim_group_defers(ncclComm_t comm);
+bool sim_group_defers_part(const struct sim_part *part);
 
 /* Now, or at the end of the group. */
 ncclResult_t sim_group_take(const struct sim_operation *operation);

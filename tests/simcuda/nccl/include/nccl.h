@@ -1,18 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What of NCCL's interface (2.28) the simulated libnccl.so.2 has: names, numbers and signatures, so
- * that programs written against NVIDIA's nccl.h compile. The configuration is opaque: NULL only.
+ * What of NCCL's interface (2.30) the simulated libnccl.so.2 has: names, numbers and signatures, so
+ * that programs written against NVIDIA's nccl.h compile. Of the configuration only blocking counts.
  */
 #ifndef SIMCUDA_NCCL_H
 #define SIMCUDA_NCCL_H
 
 #include <cuda_runtime.h>
+#include <limits.h>
 #include <stddef.h>
 
 #define NCCL_MAJOR           2
-#define NCCL_MINOR           28
+#define NCCL_MINOR           30
 #define NCCL_PATCH           3
-#define NCCL_VERSION_CODE    22803
+#define NCCL_VERSION_CODE    23003
 #define NCCL_SPLIT_NOCOLOR   (-1)
 #define NCCL_UNIQUE_ID_BYTES 128
 
@@ -21,8 +22,36 @@ extern "C" {
 #endif
 
 typedef struct ncclComm *ncclComm_t;
-typedef struct ncclConfig ncclConfig_t;
 typedef struct ncclSimInfo ncclSimInfo_t;
+typedef struct ncclWindow_vidmem *ncclWindow_t;
+typedef struct {
+	int opCnt, peer, sigIdx, ctx;
+} ncclWaitSignalDesc_t;
+
+typedef struct {
+	size_t size;
+	unsigned int magic, version;
+	int blocking, cgaClusterSize, minCTAs, maxCTAs;
+	const char *netName;
+	int splitShare, trafficClass;
+	const char *commName;
+	int collnetEnable, CTAPolicy, shrinkShare, nvlsCTAs, nChannelsPerNetPeer;
+	int nvlinkCentricSched, graphUsageMode, numRmaCtx, maxP2pPeers, graphStreamOrdering;
+} ncclConfig_t;
+
+#define NCCL_CONFIG_UNDEF_INT INT_MIN
+#define NCCL_CONFIG_UNDEF_PTR NULL
+#define NCCL_CONFIG_INITIALIZER                                                                    \
+	{                                                                                          \
+		sizeof(ncclConfig_t), 0xcafebeef, NCCL_VERSION_CODE, NCCL_CONFIG_UNDEF_INT,        \
+			NCCL_CONFIG_UNDEF_INT, NCCL_CONFIG_UNDEF_INT, NCCL_CONFIG_UNDEF_INT,       \
+			NCCL_CONFIG_UNDEF_PTR, NCCL_CONFIG_UNDEF_INT, NCCL_CONFIG_UNDEF_INT,       \
+			NCCL_CONFIG_UNDEF_PTR, NCCL_CONFIG_UNDEF_INT, NCCL_CONFIG_UNDEF_INT,       \
+			NCCL_CONFIG_UNDEF_INT, NCCL_CONFIG_UNDEF_INT, NCCL_CONFIG_UNDEF_INT,       \
+			NCCL_CONFIG_UNDEF_INT, NCCL_CONFIG_UNDEF_INT, NCCL_CONFIG_UNDEF_INT,       \
+			NCCL_CONFIG_UNDEF_INT, NCCL_CONFIG_UNDEF_INT                               \
+	}
+#define NCCL_SHRINK_DEFAULT 0
 typedef struct {
 	char internal[NCCL_UNIQUE_ID_BYTES];
 } ncclUniqueId;
@@ -79,6 +108,11 @@ ncclResult_t ncclCommInitRankScalable(ncclComm_t *comm, int ranks, int rank, int
 ncclResult_t ncclCommInitAll(ncclComm_t *comms, int count, const int *devices);
 ncclResult_t ncclCommSplit(ncclComm_t comm, int color, int key, ncclComm_t *part,
 			   ncclConfig_t *config);
+ncclResult_t ncclCommShrink(ncclComm_t comm, int *excluded, int count, ncclComm_t *rest,
+			    ncclConfig_t *config, int flags);
+ncclResult_t ncclCommGetUniqueId(ncclComm_t comm, ncclUniqueId *id);
+ncclResult_t ncclCommGrow(ncclComm_t comm, int ranks, const ncclUniqueId *id, int rank,
+			  ncclComm_t *whole, ncclConfig_t *config);
 ncclResult_t ncclCommFinalize(ncclComm_t comm);
 ncclResult_t ncclCommDestroy(ncclComm_t comm);
 ncclResult_t ncclCommAbort(ncclComm_t comm);
@@ -109,6 +143,13 @@ ncclResult_t ncclSend(const void *from, size_t count, ncclDataType_t type, int p
 		      ncclComm_t comm, cudaStream_t stream);
 ncclResult_t ncclRecv(void *to, size_t count, ncclDataType_t type, int peer, ncclComm_t comm,
 		      cudaStream_t stream);
+ncclResult_t ncclPutSignal(const void *from, size_t count, ncclDataType_t type, int peer,
+			   ncclWindow_t window, size_t offset, int signal, int context,
+			   unsigned int flags, ncclComm_t comm, cudaStream_t stream);
+ncclResult_t ncclSignal(int peer, int signal, int context, unsigned int flags, ncclComm_t comm,
+			cudaStream_t stream);
+ncclResult_t ncclWaitSignal(int count, ncclWaitSignalDesc_t *signals, ncclComm_t comm,
+			    cudaStream_t stream);
 ncclResult_t ncclGroupStart(void);
 ncclResult_t ncclGroupEnd(void);
 ncclResult_t ncclGroupSimulateEnd(ncclSimInfo_t *info);
