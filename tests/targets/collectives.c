@@ -3,7 +3,9 @@
  * A program that uses NCCL, written against nccl.h. Prints the result of each call.
  *
  *   collectives train ID RANK RANKS STEPS LATE_NS   a rank of several processes, which meet through
- *                                                   the file ID; the host is late in each step
+ *                                                   the file ID; the host comes so much later than
+ *                                                   the others to each collective, or, with -1,
+ *                                                   before them
  *   collectives grid ID STEPS LATE_NS               a rank under Open MPI's mpirun: its pair, its
  *                                                   column of all pairs, and all have collectives
  *   collectives parts ID RANK RANKS                 communicators made in all ways, from others too
@@ -16,9 +18,14 @@
 #include <cuda.h>
 #include <nccl.h>
 
+#include <fcntl.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -101,29 +108,90 @@ static void run_kernels(CUfunction compute, CUstream stream)
 		check(cuLaunchKernel(compute, 64, 1, 1, 128, 1, 1, 0, stream, NULL, NULL));
 }
 
-static void step(CUfunction compute, CUstream stream, ncclComm_t comm, long late)
+/* One rank may come first or last to each collective, however busy the machine is. Who is late
+ * waits until the others have launched theirs; only to the first one, whose lateness has no cause,
+ * it comes first. */
+struct gate {
+	struct {
+		_Atomic uint64_t has_late, has_leader, launched, own_launched;
+	} * shared;
+	uint64_t others, passed;
+	long late; /* ns behind the others; less than 0: in front of them; 0: another rank */
+};
+
+/* Before the communicator is made: then all know whether anyone is late. */
+static struct gate open_gate(const char *path, int ranks, long late)
 {
+	struct gate gate = {.others = (uint64_t)ranks - 1, .late = late};
+	char name[512];
+	int fd;
+
+	snprintf(name, sizeof(name), "%s.gate", path);
+	fd = open(name, O_RDWR | O_CREAT, 0600);
+	if (fd < 0 || ftruncate(fd, sizeof(*gate.shared)))
+		exit(1);
+	gate.shared = mmap(NULL, sizeof(*gate.shared), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	if (gate.shared == MAP_FAILED)
+		exit(1);
+	close(fd);
 	if (late)
-		nap(late);
+		atomic_store(late > 0 ? &gate.shared->has_late : &gate.shared->has_leader, 1);
+	return gate;
+}
+
+static void wait_for_count(const _Atomic uint64_t *count, uint64_t least)
+{
+	while (atomic_load(count) < least)
+		nap(100000);
+}
+
+static void before(const struct gate *gate)
+{
+	bool own_first = atomic_load(&gate->shared->has_leader) ||
+			 (atomic_load(&gate->shared->has_late) && !gate->passed);
+
+	if (own_first && !gate->late)
+		wait_for_count(&gate->shared->own_launched, gate->passed + 1);
+	if (own_first || gate->late <= 0)
+		return;
+	wait_for_count(&gate->shared->launched, gate->others * (gate->passed + 1));
+	nap(gate->late);
+}
+
+static void after(struct gate *gate)
+{
+	atomic_fetch_add(gate->late ? &gate->shared->own_launched : &gate->shared->launched, 1);
+	gate->passed++;
+}
+
+#define PASS(gate, call)                                                                           \
+	do {                                                                                       \
+		before(gate);                                                                      \
+		call;                                                                              \
+		after(gate);                                                                       \
+	} while (0)
+
+static void step(CUfunction compute, CUstream stream, ncclComm_t comm, struct gate *gate)
+{
 	run_kernels(compute, stream);
-	ncclAllReduce(NULL, NULL, COUNT, ncclFloat, ncclSum, comm, stream);
-	ncclAllGather(NULL, NULL, COUNT / 4, ncclBfloat16, comm, stream);
+	PASS(gate, ncclAllReduce(NULL, NULL, COUNT, ncclFloat, ncclSum, comm, stream));
+	PASS(gate, ncclAllGather(NULL, NULL, COUNT / 4, ncclBfloat16, comm, stream));
 	check(cuStreamSynchronize(stream));
 }
 
 /* Two operations in one kernel, then a send to the next rank and one from the rank before. */
-static void grouped(CUstream stream, ncclComm_t comm, int rank, int ranks)
+static void grouped(CUstream stream, ncclComm_t comm, int rank, int ranks, struct gate *gate)
 {
 	SHOW(ncclGroupStart());
 	SHOW(ncclReduceScatter(NULL, NULL, 1024, ncclHalf, ncclMax, comm, stream));
 	SHOW(ncclReduceScatter(NULL, NULL, 2048, ncclHalf, ncclMax, comm, stream));
-	SHOW(ncclGroupEnd());
+	PASS(gate, SHOW(ncclGroupEnd()));
 	SHOW(ncclGroupStart());
 	SHOW(ncclGroupStart());
 	SHOW(ncclSend(NULL, 512, ncclInt8, (rank + 1) % ranks, comm, stream));
 	SHOW(ncclGroupEnd());
 	SHOW(ncclRecv(NULL, 512, ncclInt8, (rank + ranks - 1) % ranks, comm, stream));
-	SHOW(ncclGroupEnd());
+	PASS(gate, SHOW(ncclGroupEnd()));
 	check(cuStreamSynchronize(stream));
 }
 
@@ -131,6 +199,7 @@ static int train(char **words)
 {
 	int rank = atoi(words[1]), ranks = atoi(words[2]), steps = atoi(words[3]);
 	CUfunction compute = use_device(0);
+	struct gate gate = open_gate(words[0], ranks, atol(words[4]));
 	ncclUniqueId id = share_id(words[0], rank);
 	ncclComm_t comm, half;
 	CUstream stream;
@@ -139,14 +208,15 @@ static int train(char **words)
 	SHOW(ncclCommInitRank(&comm, ranks, id, rank));
 	SHOW(ncclCommSplit(comm, rank % 2, rank, &half, NULL));
 	for (int i = 0; i < steps; i++)
-		step(compute, stream, comm, atol(words[4]));
-	SHOW(ncclBroadcast(NULL, NULL, 100, ncclDouble, 1, half, stream));
-	SHOW(ncclBcast(NULL, 100, ncclInt64, 0, comm, stream));
-	SHOW(ncclReduce(NULL, NULL, 100, ncclUint8, ncclProd, 2 % ranks, comm, stream));
-	SHOW(ncclAlltoAll(NULL, NULL, 64, ncclFloat8e4m3, comm, stream));
-	SHOW(ncclGather(NULL, NULL, 64, ncclInt32, 0, comm, stream));
-	SHOW(ncclScatter(NULL, NULL, 64, ncclUint32, 0, comm, stream));
-	grouped(stream, comm, rank, ranks);
+		step(compute, stream, comm, &gate);
+	PASS(&gate, SHOW(ncclBroadcast(NULL, NULL, 100, ncclDouble, 1, half, stream)));
+	PASS(&gate, SHOW(ncclBcast(NULL, 100, ncclInt64, 0, comm, stream)));
+	PASS(&gate,
+	     SHOW(ncclReduce(NULL, NULL, 100, ncclUint8, ncclProd, 2 % ranks, comm, stream)));
+	PASS(&gate, SHOW(ncclAlltoAll(NULL, NULL, 64, ncclFloat8e4m3, comm, stream)));
+	PASS(&gate, SHOW(ncclGather(NULL, NULL, 64, ncclInt32, 0, comm, stream)));
+	PASS(&gate, SHOW(ncclScatter(NULL, NULL, 64, ncclUint32, 0, comm, stream)));
+	grouped(stream, comm, rank, ranks, &gate);
 	SHOW(ncclCommDestroy(half));
 	SHOW(ncclCommFinalize(comm));
 	SHOW(ncclCommDestroy(comm));
