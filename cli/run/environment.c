@@ -168,6 +168,29 @@ static void plan_python(const char *modules, const struct gt_config *config,
 		       get("GPUTRACE_NVTX") ? "--nvtx=off" : "--level=minimal");
 }
 
+/* NCCL cuts a longer name of a plug-in. */
+#define PLUGIN_MOST 254
+
+/* NCCL loads its profiler plug-in itself, and only one. */
+static void plan_nccl(const char *library, const struct gt_config *config,
+		      struct gt_environment *environment)
+{
+	const char *other = get(GT_LIBRARY_PLUGIN), *slash = strrchr(library, '/');
+	char path[PATH_MAX];
+
+	if (!slash || !strstr(gt_config_text(config, GT_CONFIG_LIBRARIES), "nccl-profiler"))
+		return;
+	snprintf(path, sizeof(path), "%.*s/%s", (int)(slash - library), library,
+		 GT_LIBRARY_PROFILER);
+	if (other && strcmp(other, path) != 0)
+		gt_say("%s belongs to %s and stays: how NCCL does its operations is not recorded",
+		       GT_LIBRARY_PLUGIN, other);
+	else if (access(path, R_OK) || strlen(path) > PLUGIN_MOST)
+		gt_say("NCCL cannot load %s: how NCCL does its operations is not recorded", path);
+	else
+		add(environment, GT_LIBRARY_PLUGIN, path, NULL);
+}
+
 /* The path for LD_PRELOAD, or NULL after a message. */
 static const char *find_library(const char *library)
 {
@@ -200,4 +223,5 @@ void gt_environment_plan(const struct gt_run_parts *parts, const struct gt_confi
 	if (plan_injection(path, config, ret_environment))
 		plan_nvtx(path, config, ret_environment);
 	plan_python(parts->modules, config, ret_environment);
+	plan_nccl(parts->library, config, ret_environment);
 }

@@ -16,7 +16,7 @@ struct gt_run_parts {
 	const char *modules; /* folder of the Python modules */
 };
 
-#define GT_ENVIRONMENT_MOST 4
+#define GT_ENVIRONMENT_MOST 5
 
 /* Variables for the program alone. */
 struct gt_environment {

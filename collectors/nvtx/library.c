@@ -65,11 +65,40 @@ static void declined(void)
 		"recorded");
 }
 
+static _Atomic uint64_t untaken;
+
+static void told(const struct gt_library_call *call, uint64_t number)
+{
+	struct gt_nvtx_call record = {
+		.op = GT_NVTX_TOLD, .id = number, .library = call, .value_type = GT_NVTX_LIBRARY};
+
+	gt_nvtx_write(&record);
+}
+
+static void network(const struct gt_library_call *call, uint64_t number, uint64_t began,
+		    uint64_t ended)
+{
+	struct gt_nvtx_call record = {.op = GT_NVTX_NETWORK,
+				      .id = number,
+				      .time = began,
+				      .value = ended,
+				      .library = call,
+				      .value_type = GT_NVTX_LIBRARY};
+
+	gt_nvtx_write(&record);
+}
+
+uint64_t gt_libraries_untaken(void)
+{
+	return atomic_load_explicit(&untaken, memory_order_relaxed);
+}
+
 bool gt_libraries_listen(const char *interposer)
 {
 	static _Atomic uint32_t numbers;
 	static const struct gt_library_sink sink = {begin,    end,     begin_at, end_from,
-						    declined, missing, unknown,  &numbers};
+						    declined, missing, unknown,  &numbers,
+						    told,     network, &untaken};
 	struct gt_nvtx_key key = {
 		.kind = GT_NVTX_DOMAIN, .text = STACK, .length = sizeof(STACK) - 1};
 	_Atomic(const struct gt_library_sink *) *variable =

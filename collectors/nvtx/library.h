@@ -13,6 +13,9 @@
  * not loaded, or there is no memory. */
 bool gt_libraries_listen(const char *interposer);
 
+/* Events of NCCL's profiler interface that its plug-in had no room for. */
+uint64_t gt_libraries_untaken(void);
+
 /* The call of a record, NULL: it has none, or is not whole. */
 static inline const struct gt_library_call *gt_nvtx_library(const struct gt_nvtx_record *record)
 {

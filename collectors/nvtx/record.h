@@ -24,6 +24,8 @@ enum gt_nvtx_op {
 	GT_NVTX_NAME_DEVICE,
 	GT_NVTX_NAME_CONTEXT,
 	GT_NVTX_NAME_STREAM,
+	GT_NVTX_TOLD,    /* of the call of NCCL that the thread is in; id: the operation's */
+	GT_NVTX_NETWORK, /* what proxies waited for that operation; value: its end, ns */
 };
 
 /* Type of the payload value. */

@@ -90,6 +90,13 @@ static const char *const names[GT_LIBRARY_ARG_COUNT_] = {
 	[GT_LIBRARY_RECEIVED] = "received bytes",
 	[GT_LIBRARY_TAG] = "tag",
 	[GT_LIBRARY_POLLS] = "polls before",
+	[GT_LIBRARY_PROTOCOL] = "protocol",
+	[GT_LIBRARY_CHANNELS] = "channels",
+	[GT_LIBRARY_TRANSFERS] = "transfers",
+	[GT_LIBRARY_WAIT_GPU] = "GPU wait (ns)",
+	[GT_LIBRARY_WAIT_PEER] = "peer wait (ns)",
+	[GT_LIBRARY_WAIT_SEND] = "send wait (ns)",
+	[GT_LIBRARY_WAIT_RECEIVE] = "receive wait (ns)",
 };
 
 const char *gt_library_arg_name(enum gt_library_arg arg)
@@ -128,6 +135,8 @@ const char *gt_library_name(const struct gt_library_call *call)
 {
 	if (call->is_mpi)
 		return gt_mpi_name(call->function);
+	if (call->is_network)
+		return GT_NCCL_NETWORK;
 	return call->is_math ? gt_math_function(call->math.function)
 			     : gt_library_function(call->function);
 }
@@ -145,6 +154,7 @@ void gt_library_set_name(struct gt_library_call *call, const char *name, size_t 
 
 	call->function = (uint8_t)gt_mpi_find(name, length);
 	call->is_mpi = call->function != GT_MPI_NONE;
+	call->is_network = is(GT_NCCL_NETWORK, name, length);
 	if (!call->is_mpi)
 		call->function = (uint8_t)gt_library_find_function(name, length);
 	if (!math)
@@ -169,12 +179,14 @@ static const char *collective_of(const struct gt_library_call *call)
 
 static const char *type_of(const struct gt_library_call *call)
 {
-	return call->dtype && call->dtype <= COUNT(types) ? types[call->dtype - 1].name : NULL;
+	return !call->is_network && call->dtype && call->dtype <= COUNT(types)
+		       ? types[call->dtype - 1].name
+		       : NULL;
 }
 
 static const char *reduction_of(const struct gt_library_call *call)
 {
-	if (!call->reduction)
+	if (!call->reduction || call->is_network)
 		return NULL;
 	return call->reduction <= COUNT(reductions) ? reductions[call->reduction - 1] : "custom";
 }
@@ -191,6 +203,11 @@ uint64_t gt_library_bytes(const struct gt_library_call *call)
 	    __builtin_mul_overflow(most, types[call->dtype - 1].bytes, &bytes))
 		return 0;
 	return bytes;
+}
+
+uint64_t gt_library_type_bytes(uint8_t dtype)
+{
+	return dtype && dtype <= COUNT(types) ? types[dtype - 1].bytes : 0;
 }
 
 static uint64_t times(uint8_t factor, uint64_t count, uint32_t ranks)
@@ -301,10 +318,29 @@ static void put_mpi(struct put *put, const struct gt_library_call *call)
 		put_number(put, GT_LIBRARY_POLLS, call->polls);
 }
 
+static void put_told(struct put *put, const struct gt_library_call *call)
+{
+	put_text(put, GT_LIBRARY_ALGORITHM, gt_nccl_algorithm_name(call->algorithm));
+	put_text(put, GT_LIBRARY_PROTOCOL, gt_nccl_protocol_name(call->protocol));
+	if (call->channels)
+		put_number(put, GT_LIBRARY_CHANNELS, call->channels);
+}
+
+static void put_network(struct put *put, const struct gt_library_call *call)
+{
+	put_text(put, GT_LIBRARY_NAME, collective_of(call));
+	put_bytes(put, call);
+	put_number(put, GT_LIBRARY_TRANSFERS, call->operations);
+	for (unsigned int i = 0; i < GT_NCCL_WAIT_COUNT_; i++)
+		put_number(put, GT_LIBRARY_WAIT_GPU + i, call->wait[i]);
+}
+
 static void put_collective(struct put *put, const struct gt_library_call *call, bool of_kernel)
 {
 	if (call->is_mpi)
 		put_mpi(put, call);
+	else if (call->is_network)
+		put_network(put, call);
 	else
 		put_message(put, call, of_kernel);
 	if (call->ranks)
@@ -312,12 +348,13 @@ static void put_collective(struct put *put, const struct gt_library_call *call, 
 	put_communicator(put, call->communicator);
 	if (call->rank)
 		put_number(put, GT_LIBRARY_RANK, call->rank - 1u);
-	if (call->peer)
+	if (call->peer && !call->is_network)
 		put_number(put, peer_of(call), call->peer - 1u);
 	if (call->sequence)
 		put_number(put, GT_LIBRARY_SEQUENCE, call->sequence);
-	if (call->operations > 1)
+	if (call->operations > 1 && !call->is_network)
 		put_number(put, GT_LIBRARY_OPERATIONS, call->operations);
+	put_told(put, call);
 }
 
 size_t gt_library_values(const struct gt_library_call *call, bool of_kernel,
@@ -335,23 +372,6 @@ size_t gt_library_values(const struct gt_library_call *call, bool of_kernel,
 }
 
 /* ---- what is read from one ---- */
-
-static uint64_t hex(const char *text, size_t length)
-{
-	static const char digits[] = "0123456789abcdef";
-	uint64_t value = 0;
-
-	if (length < 3 || length > 2 + HEX_DIGITS || memcmp(text, "0x", 2) != 0)
-		return 0;
-	for (size_t i = 2; i < length; i++) {
-		const char *at = text[i] ? strchr(digits, text[i]) : NULL;
-
-		if (!at)
-			return 0;
-		value = value << 4 | (uint64_t)(at - digits);
-	}
-	return value;
-}
 
 static uint8_t find_type(const char *text, size_t length)
 {
@@ -398,14 +418,12 @@ void gt_library_set_text(struct gt_library_call *call, enum gt_library_arg arg, 
 	} else if (arg == GT_LIBRARY_REDUCTION) {
 		call->reduction = find_reduction(text, length);
 	} else if (arg == GT_LIBRARY_GROUP) {
-		call->communicator = hex(text, length);
+		call->communicator = gt_nccl_hex(text, length);
+	} else if (arg == GT_LIBRARY_ALGORITHM) {
+		call->algorithm = gt_nccl_algorithm_find(text, length);
+	} else if (arg == GT_LIBRARY_PROTOCOL) {
+		call->protocol = gt_nccl_protocol_find(text, length);
 	}
-}
-
-static void set_tag(struct gt_library_call *call, uint64_t number)
-{
-	call->has_tag = true;
-	call->tag = (int32_t)number;
 }
 
 /* Bytes in place of elements: of MPI, or without a type. */
@@ -413,8 +431,16 @@ static void set_wide(struct gt_library_call *call, enum gt_library_arg arg, uint
 		     uint64_t number)
 {
 	*ret = number;
-	if (arg == GT_LIBRARY_SENT || arg == GT_LIBRARY_RECEIVED)
+	if ((arg == GT_LIBRARY_SENT || arg == GT_LIBRARY_RECEIVED) && !call->is_network)
 		call->untyped = !call->is_mpi;
+}
+
+static void set_network(struct gt_library_call *call, enum gt_library_arg arg, uint64_t number)
+{
+	if (arg == GT_LIBRARY_TRANSFERS)
+		call->operations = (uint32_t)number;
+	else if (arg >= GT_LIBRARY_WAIT_GPU)
+		call->wait[arg - GT_LIBRARY_WAIT_GPU] = number;
 }
 
 void gt_library_set_number(struct gt_library_call *call, enum gt_library_arg arg, uint64_t number)
@@ -441,8 +467,12 @@ void gt_library_set_number(struct gt_library_call *call, enum gt_library_arg arg
 		call->result = (int32_t)number;
 	else if (call->is_math)
 		gt_math_set_number(&call->math, arg, number);
+	else if (call->is_network && arg >= GT_LIBRARY_TRANSFERS)
+		set_network(call, arg, number);
+	else if (arg == GT_LIBRARY_CHANNELS)
+		call->channels = (uint8_t)number;
 	else if (arg == GT_LIBRARY_TAG)
-		set_tag(call, number);
+		call->has_tag = true, call->tag = (int32_t)number;
 	else if (wide[arg])
 		set_wide(call, arg, wide[arg], number);
 	else if (counts[arg])
@@ -545,6 +575,9 @@ static void keep_common(struct gt_library_call *one, const struct gt_library_cal
 	KEEP_COMMON(dtype, 0);
 	KEEP_COMMON(reduction, 0);
 	KEEP_COMMON(peer, 0);
+	KEEP_COMMON(algorithm, 0);
+	KEEP_COMMON(protocol, 0);
+	KEEP_COMMON(channels, 0);
 	one->in = one->out = 0;
 }
 

@@ -12,6 +12,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "core/schema/calls/nccl_told.h"
 #include "core/schema/math_call.h"
 #include "core/mpi/mpi_call.h"
 
@@ -33,18 +34,30 @@ struct gt_library_call {
 					    * gives and gets; 0: not known */
 			uint32_t ranks;    /* 0: not known */
 			uint32_t rank;     /* plus 1; 0: not known */
-			uint32_t peer;     /* plus 1: root, or whom it sends to or receives from */
-			uint32_t device;   /* plus 1: CUDA's ordinal; 0: not known. In no trace */
-			uint8_t dtype;     /* ncclDataType_t + 1; 0: none */
-			uint8_t reduction; /* ncclRedOp_t + 1; 0: none */
-			uint8_t in_group;  /* called between ncclGroupStart and ncclGroupEnd */
-			/* of MPI alone: */
-			uint8_t has_tag;
-			int32_t tag;     /* from 0 */
-			uint32_t source; /* plus 1: whom it receives from; peer: whom it sends to */
-			uint32_t polls;  /* of its like that found nothing, since the one before */
-			/* of NCCL alone: */
-			uint8_t untyped; /* told by a payload of NVTX, which has bytes only */
+			union {
+				struct {
+					/* plus 1: root, or whom it sends to or receives from */
+					uint32_t peer;
+					/* plus 1: CUDA's ordinal; 0: not known. In no trace */
+					uint32_t device;
+					uint8_t dtype;     /* ncclDataType_t + 1; 0: none */
+					uint8_t reduction; /* ncclRedOp_t + 1; 0: none */
+					/* called between ncclGroupStart and ncclGroupEnd */
+					uint8_t in_group;
+					/* of MPI alone: */
+					uint8_t has_tag;
+					int32_t tag; /* from 0 */
+					/* plus 1: whom it receives from; peer: whom it sends to */
+					uint32_t source;
+					/* of its like that found nothing, since the one before */
+					uint32_t polls;
+					/* of NCCL alone: */
+					/* told by a payload of NVTX, which has bytes only */
+					uint8_t untyped;
+				};
+				/* if is_network: ns, enum gt_nccl_wait; in and out are bytes */
+				uint64_t wait[GT_NCCL_WAIT_COUNT_];
+			};
 		};
 		struct gt_math_call math; /* if is_math */
 	};
@@ -53,7 +66,16 @@ struct gt_library_call {
 	uint8_t function;    /* enum gt_nccl_function; is_mpi: enum gt_mpi_function */
 	uint8_t is_math;     /* not 0: it is no call of NCCL */
 	uint8_t is_mpi;      /* the same: operations is 0 */
+	/* of NCCL, from its profiler interface: */
+	uint8_t is_network; /* what the proxies waited for; operations: transfers */
+	uint8_t algorithm;  /* of nccl.def plus 1; 0: not known, or several */
+	uint8_t protocol;   /* the same */
+	uint8_t channels;   /* 0: the same */
+	uint8_t told;       /* operations that add up to it, at most 255. In no trace */
 };
+
+/* The slice that sums up what the proxies of one operation waited for. */
+#define GT_NCCL_NETWORK "NCCL network"
 
 /* Arguments of such a call in a trace, in this order. */
 enum gt_library_arg {
@@ -108,6 +130,13 @@ enum gt_library_arg {
 	GT_LIBRARY_RECEIVED,
 	GT_LIBRARY_TAG,
 	GT_LIBRARY_POLLS,
+	GT_LIBRARY_PROTOCOL,
+	GT_LIBRARY_CHANNELS,
+	GT_LIBRARY_TRANSFERS, /* of the network, and the waits in the order of enum gt_nccl_wait */
+	GT_LIBRARY_WAIT_GPU,
+	GT_LIBRARY_WAIT_PEER,
+	GT_LIBRARY_WAIT_SEND,
+	GT_LIBRARY_WAIT_RECEIVE,
 	GT_LIBRARY_ARG_COUNT_
 };
 
@@ -166,6 +195,9 @@ enum gt_nccl_function gt_library_find_function(const char *name, size_t length);
 
 /* Bytes of the message, the larger one of what goes in and what comes out; 0: not known. */
 uint64_t gt_library_bytes(const struct gt_library_call *call);
+
+/* Bytes of an element of this ncclDataType_t + 1; 0: not known. */
+uint64_t gt_library_type_bytes(uint8_t dtype);
 
 /* Sets in and out from the count that the program gave; ranks must be known where it matters. */
 void gt_library_count(struct gt_library_call *call, uint64_t count);

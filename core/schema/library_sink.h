@@ -22,6 +22,10 @@
 #define GT_LIBRARY_MPI      "libgputrace-mpi.so"
 #define GT_LIBRARY_VARIABLE "gputrace_library_sink"
 
+/* Loaded by NCCL, which this variable of the environment tells; it reads the first one's. */
+#define GT_LIBRARY_PROFILER "libgputrace-nccl-profiler.so"
+#define GT_LIBRARY_PLUGIN   "NCCL_PROFILER_PLUGIN"
+
 /* The result of a call that did not return. */
 #define GT_LIBRARY_LEFT     (-1)
 
@@ -43,6 +47,14 @@ struct gt_library_sink {
 	void (*unknown)(const char *library, uint64_t version);
 	/* The last gt_math_call.number: one for all libraries of the process. */
 	_Atomic uint32_t *numbers;
+	/* From NCCL's profiler interface. What it says of an operation of the call that the thread
+	 * is in: @call->in is the count, @number its own, from 1. */
+	void (*told)(const struct gt_library_call *call, uint64_t number);
+	/* What its proxies waited for, between these moments of CLOCK_MONOTONIC, ns. */
+	void (*network)(const struct gt_library_call *call, uint64_t number, uint64_t began,
+			uint64_t ended);
+	/* Events for which the plug-in had no room. */
+	_Atomic uint64_t *untaken;
 };
 
 /* The calls that a thread is in, as an interposer counts them; zeroed at first. */

@@ -69,6 +69,26 @@ struct gt_range_library {
 	struct gt_library_call call;
 };
 
+/* What NCCL's profiler interface reported about the newest operations, and the sums of those that
+ * wait for it. */
+#define GT_RANGE_TOLD 4096u
+#define GT_RANGE_SUMS 256u
+
+/* One operation, by its number: the place of its call. */
+struct gt_range_told {
+	uint64_t number, communicator;
+	uint64_t sequence; /* untyped: its ticket */
+	uint32_t ranks, rank;
+	bool untyped;
+};
+
+/* What its proxies waited for. */
+struct gt_range_sums {
+	uint64_t number, began, ended; /* MONOTONIC ns */
+	struct gt_library_call call;
+	uint32_t tid, rounds;
+};
+
 /* The ranges of one thread. */
 struct gt_range_thread {
 	struct gt_range_thread *next; /* in its bucket */
@@ -128,7 +148,10 @@ struct gt_ranges {
 	/* by number modulo GT_RANGE_LIBRARIES, in the spool: kernels of theirs may come out of it;
 	 * NULL: there was no such call */
 	struct gt_range_library *libraries;
-	bool lacks_libraries; /* there was no memory for them */
+	bool lacks_libraries;       /* there was no memory for them */
+	struct gt_range_told *told; /* by number modulo GT_RANGE_TOLD; NULL: none, or no memory */
+	struct gt_range_sums sums[GT_RANGE_SUMS];
+	uint32_t sums_count;
 };
 
 /* ---- ranges.c ---- */
@@ -195,6 +218,17 @@ void gt_range_settle_oldest(struct gt_ranges *ranges);
 uint64_t gt_range_library_begin(struct gt_ranges *ranges, uint32_t tid,
 				const struct gt_library_call *call);
 
+/* One of what was launched, by its number, NULL: no longer kept; and another one in its place. */
+const struct gt_range_library *gt_range_library_find(const struct gt_ranges *ranges,
+						     uint64_t number);
+void gt_range_library_change(struct gt_ranges *ranges, uint64_t number,
+			     const struct gt_library_call *call);
+
+/* What was launched with @number that is of the communicator of @told; else what all of it has in
+ * common. False: it is no longer kept. */
+bool gt_range_library_of(const struct gt_ranges *ranges, uint64_t number,
+			 const struct gt_library_call *told, struct gt_library_call *ret_call);
+
 /* Sets what @event, a kernel of the launch, does for it. */
 void gt_range_library_kernel(const struct gt_ranges *ranges, struct gt_event *event);
 
@@ -208,6 +242,15 @@ void gt_range_nccl_end(struct gt_ranges *ranges, struct gt_range *range,
 
 /* All rings have been emptied. */
 void gt_range_nccl_round(struct gt_ranges *ranges);
+
+/* ---- told.c ---- */
+
+/* Of NCCL's profiler interface: an operation, and what its proxies waited for. */
+void gt_range_told(struct gt_ranges *ranges, const struct gt_nvtx_record *record);
+void gt_range_network(struct gt_ranges *ranges, const struct gt_nvtx_record *record);
+
+/* All rings have been emptied. @all: nothing will come any more. */
+void gt_range_told_round(struct gt_ranges *ranges, bool all);
 
 /* ---- finish.c ---- */
 

@@ -12,7 +12,8 @@
 
 #define LIBRARIES_BYTES (GT_RANGE_LIBRARIES * sizeof(struct gt_range_library))
 
-static const struct gt_range_library *find(const struct gt_ranges *ranges, uint64_t number)
+const struct gt_range_library *gt_range_library_find(const struct gt_ranges *ranges,
+						     uint64_t number)
 {
 	const struct gt_range_library *kept =
 		ranges->libraries ? &ranges->libraries[number % GT_RANGE_LIBRARIES] : NULL;
@@ -127,7 +128,7 @@ static struct gt_library_call choose(const struct gt_ranges *ranges, uint64_t fi
 	struct gt_library_call of_device = {0}, all = {0};
 
 	for (uint32_t i = 0; i < count; i++) {
-		const struct gt_range_library *kept = find(ranges, first + i);
+		const struct gt_range_library *kept = gt_range_library_find(ranges, first + i);
 
 		if (!kept)
 			return (struct gt_library_call){0};
@@ -140,7 +141,7 @@ static struct gt_library_call choose(const struct gt_ranges *ranges, uint64_t fi
 
 void gt_range_library_kernel(const struct gt_ranges *ranges, struct gt_event *event)
 {
-	const struct gt_range_library *first = find(ranges, event->launch.library);
+	const struct gt_range_library *first = gt_range_library_find(ranges, event->launch.library);
 	struct gt_library_call *call = &event->kernel.library;
 
 	if (first && first->call.is_math)
@@ -154,6 +155,39 @@ void gt_range_library_kernel(const struct gt_ranges *ranges, struct gt_event *ev
 	}
 }
 
+void gt_range_library_change(struct gt_ranges *ranges, uint64_t number,
+			     const struct gt_library_call *call)
+{
+	const struct gt_range_library *kept = gt_range_library_find(ranges, number);
+	struct gt_range_library library = {.number = number, .call = *call};
+
+	if (!kept)
+		return;
+	library.count = kept->count;
+	put(ranges, &library);
+}
+
+/* Ours is not the number that NCCL has for a communicator, so often only the rank can tell. */
+bool gt_range_library_of(const struct gt_ranges *ranges, uint64_t number,
+			 const struct gt_library_call *told, struct gt_library_call *ret_call)
+{
+	const struct gt_range_library *first = gt_range_library_find(ranges, number);
+	struct gt_library_call of_rank = {0}, all = {0};
+
+	for (uint32_t i = 0; first && i < first->count; i++) {
+		const struct gt_range_library *kept = gt_range_library_find(ranges, number + i);
+
+		if (!kept)
+			return false;
+		gt_library_fuse(&all, &kept->call);
+		if (kept->call.communicator == told->communicator ||
+		    (kept->call.rank == told->rank && kept->call.ranks == told->ranks))
+			gt_library_fuse(&of_rank, &kept->call);
+	}
+	*ret_call = of_rank.operations ? of_rank : all;
+	return first != NULL;
+}
+
 const struct gt_range_collectives *gt_ranges_collectives(const struct gt_ranges *ranges)
 {
 	return &ranges->collectives;
@@ -162,9 +196,9 @@ const struct gt_range_collectives *gt_ranges_collectives(const struct gt_ranges 
 bool gt_ranges_library(const struct gt_ranges *ranges, uint64_t number, uint32_t i,
 		       struct gt_library_call *ret_call)
 {
-	const struct gt_range_library *first = find(ranges, number);
+	const struct gt_range_library *first = gt_range_library_find(ranges, number);
 	const struct gt_range_library *kept =
-		first && i < first->count ? find(ranges, number + i) : NULL;
+		first && i < first->count ? gt_range_library_find(ranges, number + i) : NULL;
 
 	if (!kept || kept->call.is_math)
 		return false;

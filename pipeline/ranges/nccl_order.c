@@ -203,6 +203,17 @@ uint64_t gt_nccl_order_place(const struct gt_nccl_order *order, uint64_t ticket)
 	return ticket && at && at->number == ticket ? at->place : 0;
 }
 
+void gt_nccl_order_tell(struct gt_nccl_order *order, const struct gt_library_call *told)
+{
+	struct gt_nccl_communicator *of = find(order, told->communicator);
+
+	if (!of || of->ranks || !told->ranks)
+		return;
+	of->ranks = told->ranks;
+	if (of->members == 1)
+		of->rank = told->rank;
+}
+
 void gt_nccl_order_know(const struct gt_nccl_order *order, struct gt_library_call *call)
 {
 	const struct gt_nccl_communicator *of = gt_nccl_order_find(order, call->communicator);

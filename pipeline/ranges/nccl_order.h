@@ -87,6 +87,10 @@ void gt_nccl_order_round_begins(struct gt_nccl_order *order, uint64_t now, uint6
 void gt_nccl_order_round_ends(struct gt_nccl_order *order, uint64_t losses,
 			      const struct gt_nccl_told *told);
 
+/* What NCCL's profiler interface knows: the size and rank of a communicator that is known
+ * without them. */
+void gt_nccl_order_tell(struct gt_nccl_order *order, const struct gt_library_call *told);
+
 /* The place of a ticket, from 1; 0: not known. */
 uint64_t gt_nccl_order_place(const struct gt_nccl_order *order, uint64_t ticket);
 

@@ -40,6 +40,8 @@ void gt_ranges_free(struct gt_ranges *ranges)
 		return;
 	gt_arena_fini(&ranges->arena);
 	gt_nccl_order_fini(&ranges->nccl);
+	if (ranges->told)
+		gt_memory_unmap(ranges->told, GT_RANGE_TOLD * sizeof(*ranges->told));
 	if (ranges->libraries)
 		gt_memory_unmap(ranges->libraries, GT_RANGE_LIBRARIES * sizeof(*ranges->libraries));
 	gt_memory_unmap(ranges, sizeof(*ranges));

@@ -375,6 +375,7 @@ void gt_ranges_round(struct gt_ranges *ranges)
 	}
 	ranges->end_count = kept;
 	gt_range_nccl_round(ranges);
+	gt_range_told_round(ranges, false);
 }
 
 static void mark(struct gt_ranges *ranges, const struct gt_nvtx_record *record)
@@ -525,6 +526,8 @@ static void (*const handlers[])(struct gt_ranges *, const struct gt_nvtx_record 
 	[GT_NVTX_NAME_DEVICE] = name_other,
 	[GT_NVTX_NAME_CONTEXT] = name_other,
 	[GT_NVTX_NAME_STREAM] = name_stream,
+	[GT_NVTX_TOLD] = gt_range_told,
+	[GT_NVTX_NETWORK] = gt_range_network,
 };
 
 void gt_ranges_record(struct gt_ranges *ranges, const struct gt_nvtx_record *record)

@@ -337,8 +337,10 @@ void gt_ranges_settle(struct gt_ranges *ranges, bool all)
 	if (!all && now < ranges->next_settle)
 		return;
 	ranges->next_settle = now + SETTLE_EVERY_NS;
-	if (all)
+	if (all) {
 		close_all(ranges);
+		gt_range_told_round(ranges, true);
+	}
 	while (*at) {
 		if (!all && !is_complete(*at, now)) {
 			at = &(*at)->chain;

@@ -112,6 +112,7 @@ static const bool is_reported[] = {
 	[GT_NVTX_PUSH] = true,        [GT_NVTX_POP] = true,          [GT_NVTX_START] = true,
 	[GT_NVTX_END] = true,         [GT_NVTX_MARK] = true,         [GT_NVTX_NAME_THREAD] = true,
 	[GT_NVTX_NAME_DEVICE] = true, [GT_NVTX_NAME_CONTEXT] = true, [GT_NVTX_NAME_STREAM] = true,
+	[GT_NVTX_TOLD] = true,        [GT_NVTX_NETWORK] = true,
 };
 
 /* The text begins inside the padding of the struct. */

@@ -36,8 +36,20 @@ static int start(void *part)
 	return 0;
 }
 
+static uint64_t untaken(const void *part)
+{
+	(void)part;
+	return gt_libraries_untaken();
+}
+
+static const struct gt_collector_count counts[] = {
+	{.now = untaken, .key = GT_LEDGER_NCCL_UNTAKEN},
+};
+
 /* --libraries. */
 const struct gt_collector gt_libraries_collector = {
 	.name = "libraries",
 	.start = start,
+	.counts = counts,
+	.count_count = sizeof(counts) / sizeof(counts[0]),
 };

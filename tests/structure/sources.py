@@ -77,6 +77,7 @@ MAY_INCLUDE = {
     "preload": GUEST_CORE | COLLECTORS | PIPELINE | {"pipeline"},
     "preload/libraries": GUEST_CORE,
     "preload/mpi": GUEST_CORE,
+    "preload/nccl": GUEST_CORE,
     "preload/solvers": GUEST_CORE | {"preload/libraries"},
     "preload/osrt": GUEST_CORE,
     "preload/torch": GUEST_CORE,

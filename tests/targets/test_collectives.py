@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """--libraries=nccl on the simulated libnccl: the calls, their kernels, the tables of the ranks.
 
-    test_collectives.py BUILD SOURCE PROGRAM
+    test_collectives.py BUILD SOURCE PROGRAM PLUGIN
 """
 
 import csv
@@ -18,8 +18,8 @@ import unittest
 import preloading
 import trace_file
 
-BUILD, SOURCE, PROGRAM = (os.path.realpath(path) for path in sys.argv[1:4])
-del sys.argv[1:4]
+BUILD, SOURCE, PROGRAM, PLUGIN = (os.path.realpath(path) for path in sys.argv[1:5])
+del sys.argv[1:5]
 CLI = os.path.join(BUILD, "cli", "gputrace-cli")
 RANKS = 4
 STEPS = 12
@@ -64,8 +64,10 @@ def tracer(output, options):
         return [os.path.join(SOURCE, "scripts", "gputrace"), "run", "--output=" + output, *options], []
     # `gputrace run` finds a library with a sanitizer unfit for what it starts, and a shell has none
     libraries = [os.path.join(BUILD, "preload", f"libgputrace{name}.so")
-                 for name in ("", "-libraries") if not name or "--libraries=nccl" in options]
+                 for name in ("", "-libraries") if not name or any(o.startswith("--libraries=nccl") for o in options)]
     variables = dict(preloading.PATIENT, GPUTRACE_OUTPUT=output, LD_PRELOAD=preloading.with_tracer(":".join(libraries)))
+    if "--libraries=nccl-profiler" in options:
+        variables["NCCL_PROFILER_PLUGIN"] = os.path.join(BUILD, "preload", "libgputrace-nccl-profiler.so")
     for option in options:
         name, value = option[2:].split("=")
         variables["GPUTRACE_" + name.upper().replace("-", "_")] = value
@@ -98,9 +100,9 @@ class Collectives(unittest.TestCase):
         self.assertNotIn("not recorded", result.stderr)
         return result.stdout
 
-    def train(self, *options, libraries=True, job=None, **variables):
+    def train(self, *options, libraries="nccl", job=None, **variables):
         """The traces of a job, by rank."""
-        self.run_program(options=[*(["--libraries=nccl"] if libraries else []), *options],
+        self.run_program(options=[*(["--libraries=" + libraries] if libraries else []), *options],
                          shell=["sh", "-c", start_ranks(**(job or {})), self.folder], **variables)
         self.assertFalse(os.path.exists(self.folder + "/failed"))
         found = {}
@@ -180,6 +182,100 @@ class Collectives(unittest.TestCase):
             self.assertEqual(code, 0, out + err)
             trace = trace_file.Trace(self.folder + f"/{rank}.pt.trace.json")
             self.check_kernels(trace, self.check_calls(trace, rank))
+
+    def check_network(self, trace, calls):
+        """One slice for each operation that has gone over the network, with its place and all that was waited."""
+        slices = [e for e in trace.slices if e["name"] == "NCCL network"]
+        self.assertEqual({e["cat"] for e in slices}, {"library"})
+        self.assertEqual(len(slices), trace.ledger["nccl_operations_told"])
+        self.assertEqual(sum(e["args"]["transfers"] for e in slices), trace.ledger["nccl_network_transfers"])
+        place = ("Process Group Name", "Seq", "Rank", "Group size")
+        places = {tuple(e["args"].get(k) for k in place) for e in calls if "Collective name" in e["args"]}
+        for event in slices:
+            args, sends, receives = event["args"], "sent bytes" in event["args"], "received bytes" in event["args"]
+            fused = args["Collective name"] == "_reduce_scatter_base"
+            self.assertTrue(fused or tuple(args.get(k) for k in place) in places, args)
+            self.assertEqual((sends, receives), (args["Collective name"] != "recv", args["Collective name"] != "send"))
+            self.assertEqual(args["transfers"], 6 * sends + 6 * receives)
+            waits = {w: args[w + " wait (ns)"] for w in ("GPU", "peer", "send", "receive")}
+            least = {"GPU": 6 * sends + 12 * receives, "peer": 6 * sends, "send": 6 * sends, "receive": 6 * receives}
+            for wait, times in least.items():
+                self.assertGreaterEqual(waits[wait], 5000 * times, args)
+            self.assertEqual([w for w in waits if not least[w] and waits[w]], [])
+            self.assertEqual(args.get("sent bytes", 0) + args.get("received bytes", 0), 4096 * args["transfers"])
+
+    def check_told(self, trace):
+        """How each operation is done, on its call and its kernels; the counts of the ledger."""
+        calls = [e for e in self.calls(trace) if e["name"] != "NCCL network"]
+        how = {e["name"]: tuple(e["args"].get(k) for k in ("algorithm", "protocol", "channels")) for e in calls}
+        self.assertEqual(how["ncclAllReduce"], ("TREE", "SIMPLE", 2))
+        self.assertEqual(how["ncclAllGather"], ("RING", "SIMPLE", 1))
+        self.assertEqual(how["ncclBroadcast"], ("RING", "LL", 1))
+        self.assertEqual(how["ncclReduceScatter"], (None, None, None))
+        kernels = sorted((e for e in trace.gpu if e["name"].startswith("nccl")), key=lambda e: e["ts"])
+        for kernel in kernels[:2 * STEPS]:
+            name = {"allreduce": "ncclAllReduce", "_allgather_base": "ncclAllGather"}[kernel["args"]["Collective name"]]
+            self.assertEqual(tuple(kernel["args"].get(k) for k in ("algorithm", "protocol", "channels")), how[name])
+        # two in one kernel, of which one is larger: what they have in common
+        fused = [e["args"] for e in kernels if e["args"].get("fused operations") == 2 and "Collective name" in e["args"]]
+        self.assertEqual([(a["algorithm"], a.get("protocol"), a["channels"]) for a in fused], [("RING", None, 1)])
+        self.assertEqual(trace.ledger["nccl_operations_told"], 2 * STEPS + 10)
+        self.assertEqual(trace.ledger["nccl_operations_unmatched"], 0)
+        return calls
+
+    def test_profiler(self):
+        """NCCL loads the plug-in and tells it how operations are done, and what its proxies wait for."""
+        for rank, path in self.train(libraries="nccl-profiler", SIMNCCL_NETWORK="5000").items():
+            trace = trace_file.Trace(path)
+            calls = self.check_told(trace)
+            self.check_network(trace, calls)
+            # proxy operations of another process, one for each operation
+            self.assertEqual(trace.ledger["nccl_events_untaken"], trace.ledger["nccl_operations_told"])
+            for event in calls:
+                for key in ("algorithm", "protocol", "channels"):
+                    event["args"].pop(key, None)
+            trace.slices = [e for e in trace.slices if e["name"] != "NCCL network"]
+            self.check_kernels(trace, self.check_calls(trace, rank))
+
+    def test_profiler_perfetto(self):
+        path = self.train("--format=perfetto", libraries="nccl-profiler", SIMNCCL_NETWORK="5000")[1]
+        code, out, err = tool("convert", path, self.folder + "/1.pt.trace.json")
+        self.assertEqual(code, 0, out + err)
+        trace = trace_file.Trace(self.folder + "/1.pt.trace.json")
+        self.check_network(trace, self.check_told(trace))
+
+    def test_profiler_versions(self):
+        """NCCL asks for the newest version that it knows: all of the plug-in's are used, also by a newer NCCL; an older
+        one finds none, and goes on."""
+        for version, algorithm in (("4", "TREE"), ("5", "TREE"), ("9", "TREE"), ("3", None)):
+            shutil.rmtree(self.folder + "/out", ignore_errors=True)
+            self.run_program("device", "2", options=["--libraries=nccl-profiler"], devices=2, SIMNCCL_PROFILER=version)
+            trace = trace_file.Trace(trace_file.find(self.folder)[0])
+            kernels = [e["args"] for e in trace.gpu if e["name"].startswith("nccl")]
+            self.assertEqual([k.get("algorithm") for k in kernels], [algorithm] * 2, version)
+            self.assertEqual([(k["Rank"], k["Seq"], k["Group size"]) for k in kernels], [(k["device"], 1, 2) for k in kernels])
+            self.assertEqual(trace.ledger["nccl_operations_told"], 2 if algorithm else 0)
+
+    def test_own_profiler(self):
+        """NCCL loads one plug-in only: the program's stays, and that is said."""
+        words = [os.path.join(SOURCE, "scripts", "simcuda"), "--build=" + BUILD, "--devices=2"]
+        if preloading.RUNTIMES:
+            self.skipTest("gputrace run does not start programs with a sanitizer")
+        job, _ = tracer(self.folder + "/out", ["--libraries=nccl-profiler"])
+        said = []
+        for traced in ([], job):
+            result = subprocess.run(
+                [*words, *traced, PROGRAM, "device", "2"], capture_output=True, text=True, timeout=120, check=False,
+                env=dict(os.environ, GPUTRACE_BUILD=BUILD, NCCL_PROFILER_PLUGIN=PLUGIN, OWN_PROFILER=self.folder + "/said"))
+            self.assertEqual(result.returncode, 0, result.stderr)
+            with open(self.folder + "/said", encoding="utf-8") as told:
+                said.append((result.stdout, told.read()))
+        self.assertEqual(said[0], said[1])
+        self.assertIn("AllReduce", said[0][1])
+        self.assertIn(f"NCCL_PROFILER_PLUGIN belongs to {PLUGIN} and stays", result.stderr)
+        trace = trace_file.Trace(trace_file.find(self.folder)[0])
+        self.assertEqual([e["args"].get("algorithm") for e in trace.gpu if e["name"].startswith("nccl")], [None] * 2)
+        self.assertEqual(trace.ledger["nccl_operations_told"], 0)
 
     def test_one_process(self):
         said = self.run_program("device", "3", devices=3)
@@ -331,7 +427,7 @@ class Collectives(unittest.TestCase):
 
     def test_own_ranges(self):
         """The late rank is found, and how fast the network is, by what NCCL itself tells."""
-        traces = self.train(libraries=False, job={"late_ns": 3000000})
+        traces = self.train(libraries=None, job={"late_ns": 3000000})
         groups = {self.check_own_ranges(trace_file.Trace(path), rank) for rank, path in traces.items()}
         self.assertEqual(len(groups), 1)
         tables = self.ranks_tables()[0]
@@ -343,7 +439,7 @@ class Collectives(unittest.TestCase):
 
     def test_places_that_end(self):
         """A rank that lost something has no places from there on, or until there: the clocks tell."""
-        path = self.train(libraries=False, job={"late_ns": 3000000})[1]
+        path = self.train(libraries=None, job={"late_ns": 3000000})[1]
         with open(path, encoding="utf-8") as file:
             text = file.read()
         before = {row["Rank"]: row["Collectives"] for row in self.ranks_tables()[0]["rank_late"]}
@@ -354,7 +450,7 @@ class Collectives(unittest.TestCase):
             self.assertEqual({row["Rank"]: row["Collectives"] for row in self.ranks_tables()[0]["rank_late"]}, before)
 
     def test_own_ranges_in_perfetto(self):
-        for rank, path in self.train("--format=perfetto", libraries=False).items():
+        for rank, path in self.train("--format=perfetto", libraries=None).items():
             code, out, err = tool("convert", path, self.folder + f"/{rank}.pt.trace.json")
             self.assertEqual(code, 0, out + err)
             self.check_own_ranges(trace_file.Trace(self.folder + f"/{rank}.pt.trace.json"), rank)
@@ -369,7 +465,7 @@ class Collectives(unittest.TestCase):
 
     def test_ranges_of_older_nccl(self):
         """Before 2.25: sizes, and no communicator."""
-        trace = trace_file.Trace(self.train(libraries=False, SIMNCCL_NVTX="2.18")[1])
+        trace = trace_file.Trace(self.train(libraries=None, SIMNCCL_NVTX="2.18")[1])
         kernels = sorted((e for e in trace.gpu if e["name"].startswith("nccl")), key=lambda e: e["ts"])
         first, second = ({k: e["args"].get(k) for k in ("In msg nelems", "sent bytes", "received bytes", "Group size", "Seq")}
                          for e in kernels[:2])
@@ -380,7 +476,7 @@ class Collectives(unittest.TestCase):
 
     def test_ranges_that_do_not_fit(self):
         """Payloads that are shorter than their schema, of another type, of no schema."""
-        for path in self.train(libraries=False, SIMNCCL_NVTX="wrong").values():
+        for path in self.train(libraries=None, SIMNCCL_NVTX="wrong").values():
             trace = trace_file.Trace(path)
             kernels = [e for e in trace.gpu if e["name"].startswith("nccl")]
             self.assertEqual(len(kernels), 2 * STEPS + 8)

@@ -100,6 +100,7 @@ def contents(cupti):
     cli = build / "tests" / "gpu" / "gputrace-cli-bundled"
     files = [(build / "preload" / "libgputrace.so", "build/preload/libgputrace.so"),
              (build / "preload" / "libgputrace-libraries.so", "build/preload/libgputrace-libraries.so"),
+             (build / "preload" / "libgputrace-nccl-profiler.so", "build/preload/libgputrace-nccl-profiler.so"),
              (build / "preload" / "libgputrace-cublas.so", "build/preload/libgputrace-cublas.so"),
              (build / "preload" / "libgputrace-cufft.so", "build/preload/libgputrace-cufft.so"),
              (build / "preload" / "libgputrace-cudnn.so", "build/preload/libgputrace-cudnn.so"),

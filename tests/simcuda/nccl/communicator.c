@@ -86,6 +86,7 @@ ncclResult_t sim_comm_attach(ncclComm_t *ret_comm, const char *name, int ranks, 
 		free(comm);
 		return result ? result : ncclSystemError;
 	}
+	sim_profiler_init(comm);
 	atomic_fetch_add(&comm->shared->joined, 1);
 	*ret_comm = comm;
 	return ncclSuccess;
@@ -227,6 +228,8 @@ static ncclResult_t destroy(ncclComm_t comm)
 
 	while (atomic_load(&comm->meetings))
 		sim_nccl_nap(&times);
+	sim_profiler_wait();
+	sim_profiler_finalize(comm);
 	munmap(comm->shared, sizeof(*comm->shared));
 	free(comm);
 	return ncclSuccess;

@@ -222,6 +222,7 @@ ncclResult_t sim_nccl_launch(const struct sim_operation *operations, size_t coun
 			atomic_fetch_sub(&comm->meetings, 1);
 			free(meeting);
 		}
+		sim_profiler_launched(operations, count);
 	}
 	driver->pop(&before);
 	return result || !meeting ? ncclUnhandledCudaError : ncclSuccess;

@@ -82,6 +82,9 @@ struct ncclComm {
 	uint64_t splits;
 	uint64_t sent[SIM_MOST_RANKS], received[SIM_MOST_RANKS];
 	_Atomic int meetings; /* kernels that have not ended */
+	uint64_t hash;        /* as the plug-in of the profiler knows it */
+	uint64_t counts[SIM_RECV + 1];
+	void *profiler; /* what the plug-in has of it */
 };
 
 struct sim_operation {
@@ -138,6 +141,12 @@ ncclResult_t sim_group_result(ncclResult_t result);
 
 /* launch.c: one kernel for all of them, which are of one communicator. */
 ncclResult_t sim_nccl_launch(const struct sim_operation *operations, size_t count);
+
+/* profiler.c: what a plug-in of the profiler interface hears. */
+void sim_profiler_init(ncclComm_t comm);
+void sim_profiler_finalize(ncclComm_t comm);
+void sim_profiler_launched(const struct sim_operation *operations, size_t count);
+void sim_profiler_wait(void);
 
 /* nvtx.c: the ranges that NCCL itself makes. _begin_operation, _end are around a call with a
  * payload at its beginning; _begin_call around one that has it at its end, or none. */
