@@ -63,6 +63,29 @@ int gt_python_codes_start(void);
 /* Sixteen bytes wherever they lie. */
 typedef uint64_t gt_python_block __attribute__((vector_size(16), aligned(1), may_alias));
 
+/* Words wherever they lie. */
+typedef uint64_t gt_python_eight __attribute__((aligned(1), may_alias));
+typedef uint32_t gt_python_four __attribute__((aligned(1), may_alias));
+
+/* The same for less than sixteen bytes: those of small functions. The middle is compared twice. */
+GT_PYTHON_UNFENCED static inline GT_PYTHON_INLINED bool gt_python_same_few(const uint8_t *a,
+									   const uint8_t *b,
+									   uint32_t size)
+{
+	if (__builtin_expect(size >= 8, 1))
+		return !((*(const gt_python_eight *)a ^ *(const gt_python_eight *)b) |
+			 (*(const gt_python_eight *)(a + size - 8) ^
+			  *(const gt_python_eight *)(b + size - 8)));
+	if (size >= 4)
+		return !((*(const gt_python_four *)a ^ *(const gt_python_four *)b) |
+			 (*(const gt_python_four *)(a + size - 4) ^
+			  *(const gt_python_four *)(b + size - 4)));
+	while (size--)
+		if (a[size] != b[size])
+			return false;
+	return true;
+}
+
 /* Whether @size bytes are the same. Tables are short: a call of memcmp costs more than it does. */
 GT_PYTHON_UNFENCED static inline GT_PYTHON_INLINED bool gt_python_same(const uint8_t *a,
 								       const uint8_t *b,
@@ -72,7 +95,7 @@ GT_PYTHON_UNFENCED static inline GT_PYTHON_INLINED bool gt_python_same(const uin
 	gt_python_block differ = {0, 0};
 
 	if (__builtin_expect(size < 16, 0))
-		return !memcmp(a, b, size);
+		return gt_python_same_few(a, b, size);
 	/* the end may be compared twice */
 	differ = *(const gt_python_block *)(a + size - 16) ^
 		 *(const gt_python_block *)(b + size - 16);

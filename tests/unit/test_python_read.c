@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "collectors/python/codes.h"
 #include "collectors/python/read.h"
 
 #include <criterion/criterion.h>
@@ -66,4 +67,25 @@ Test(python_read, known_pages_stay_known)
 		for (uint64_t i = 0; i < 4 * GT_PYTHON_PAGE_SETS * GT_PYTHON_PAGE_WAYS; i++)
 			cr_assert(
 				gt_python_can_read((uint64_t)pages + (i * 7919 % PAGES) * PAGE, 8));
+}
+
+Test(python_read, each_byte_is_compared)
+{
+	uint8_t a[200], b[200];
+
+	for (uint32_t i = 0; i < sizeof(a); i++)
+		a[i] = b[i] = (uint8_t)(i * 37);
+	for (uint32_t size = 0; size <= 190; size++) {
+		for (uint32_t from = 0; from < 9; from += 4) {
+			b[from + size] ^= 1; /* behind it */
+			cr_assert(gt_python_same(a + from, b + from, size), "%u", size);
+			b[from + size] ^= 1;
+			for (uint32_t i = 0; i < size; i++) {
+				b[from + i] ^= 16;
+				cr_assert_not(gt_python_same(a + from, b + from, size),
+					      "byte %u of %u", i, size);
+				b[from + i] ^= 16;
+			}
+		}
+	}
 }
