@@ -260,7 +260,8 @@ static int create_where_due(struct gt_sink *sink, const struct gt_descriptor *fo
 	return error;
 }
 
-/* A program may close all numbers at any moment: then try again. */
+/* A program may close all numbers at any moment, and the command of another rank, which had nothing
+ * to write, removes the folder as long as it is empty: then try again. */
 static int open_and_create(struct gt_sink *sink, const char *directory,
 			   const struct gt_sink_options *options)
 {
@@ -270,10 +271,10 @@ static int open_and_create(struct gt_sink *sink, const char *directory,
 
 	for (unsigned int i = 0; is_lost && i < CLOSED_TRIES; i++) {
 		error = open_folder(&folder, directory, FOLDER_MODE);
-		is_lost = error == -ESTALE;
+		is_lost = error == -ESTALE || error == -ENOENT;
 		if (!error) {
 			error = create_where_due(sink, &folder, directory, options, &claimed);
-			is_lost = error && !gt_descriptor_is_ours(&folder);
+			is_lost = error == -ENOENT || (error && !gt_descriptor_is_ours(&folder));
 		}
 		gt_descriptor_close(&folder);
 	}

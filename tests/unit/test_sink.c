@@ -5,7 +5,10 @@
  */
 #include <errno.h>
 #include <fcntl.h>
+#include <pthread.h>
 #include <signal.h>
+#include <stdatomic.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -98,6 +101,35 @@ Test(sink, makes_folders_and_a_private_file, .init = make_folder, .fini = remove
 	cr_assert_eq(gt_sink_truncate(sink, 4), 0);
 	expect_content(expected, "hall");
 	gt_sink_close(sink);
+}
+
+static _Atomic bool is_open;
+
+static void *remove_once(void *data)
+{
+	while (!is_open && rmdir(data))
+		;
+	return NULL;
+}
+
+/* Empty folders of a run go when the command of a rank without a trace ends. */
+Test(sink, folder_that_another_rank_removes, .init = make_folder, .fini = remove_folder)
+{
+	char run[128];
+
+	for (int i = 0; i < 200; i++) {
+		pthread_t other;
+		struct gt_sink *sink;
+
+		snprintf(run, sizeof(run), "%s/%d", folder, i);
+		is_open = false;
+		cr_assert_eq(pthread_create(&other, NULL, remove_once, run), 0);
+		sink = open_at(run, folder, 0);
+		is_open = true;
+		pthread_join(other, NULL);
+		cr_assert(!strncmp(gt_sink_path(sink), run, strlen(run)), "%s", gt_sink_path(sink));
+		gt_sink_close(sink);
+	}
 }
 
 Test(sink, taken_names_get_a_number, .init = make_folder, .fini = remove_folder)
