@@ -144,6 +144,9 @@ struct gt_print gt_cmdline_print(const struct gt_cmdline *args);
  * when there are none. Free @names with gt_mangled_names_fini in any case. */
 void gt_cmdline_mangled(const struct gt_cmdline *args, const struct gt_job *jobs, size_t count,
 			struct gt_mangled_names *names, struct gt_print *how);
+/* The same of names that were found otherwise. */
+void gt_cmdline_use_mangled(const struct gt_cmdline *args, struct gt_mangled_names *names,
+			    struct gt_print *how);
 
 /* Prints tables on standard output, or with --output=FOLDER each into a file of its own there,
  * named as the table. An exit status. */

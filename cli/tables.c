@@ -42,6 +42,13 @@ void gt_cmdline_mangled(const struct gt_cmdline *args, const struct gt_job *jobs
 		for (size_t f = 0; f < jobs[i].count; f++)
 			if (gt_mangled_names_add(names, &jobs[i].models[f]))
 				return;
+	gt_cmdline_use_mangled(args, names, how);
+}
+
+void gt_cmdline_use_mangled(const struct gt_cmdline *args, struct gt_mangled_names *names,
+			    struct gt_print *how)
+{
+	gt_mangled_names_sort(names);
 	how->mangled = names;
 	if (!names->list.count)
 		gt_cmdline_wrong(args, "--names=mangled: the traces have no mangled names");

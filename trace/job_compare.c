@@ -57,10 +57,12 @@ static bool first_of(const struct gt_job *job, size_t f, int64_t *ret_first)
 	return true;
 }
 
-static void set_origins(struct gt_job *job)
+void gt_job_set_origins(struct gt_job *job)
 {
 	int64_t first = INT64_MAX, last = INT64_MIN, at;
 
+	for (size_t f = 0; f < job->count; f++)
+		job->models[f].origin = job->models[f].first;
 	for (size_t f = 0; f < job->count; f++) {
 		if (!first_of(job, f, &at))
 			continue;
@@ -109,6 +111,6 @@ int gt_job_compare(struct gt_job *job)
 	free(user);
 	rc = find_clocks(job);
 	if (!rc)
-		set_origins(job);
+		gt_job_set_origins(job);
 	return rc;
 }

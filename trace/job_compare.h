@@ -15,4 +15,7 @@
  */
 int gt_job_compare(struct gt_job *job);
 
+/* The origins alone, of models that were read elsewhere; the clocks of the job are known. */
+void gt_job_set_origins(struct gt_job *job);
+
 #endif

@@ -158,7 +158,7 @@ static int ask(const struct gt_cmdline *args, struct gaps_answer *answer,
 
 	if (job.count && (gt_stats_parts_map(&answer->lines, &job, filter, asked) ||
 			  gt_gaps_map(&answer->gaps, &job, filter, min_ns)))
-		rc = GT_EXIT_FAILED;
+		rc = gt_shares_no_memory("what these traces add up to");
 	rc = reduce(args, &job, rc, answer, &prints);
 	if (gt_shares_gather_ranks(args, filter, &job, &answer->excerpts)) {
 		rc = GT_EXIT_FAILED;

@@ -195,7 +195,10 @@ static int compare(const struct gt_cmdline *args, const struct gt_job *job,
 	int rc = excerpts ? gt_ranks_compare(job, excerpts, &ranks)
 			  : gt_ranks_find(job, filter, &ranks);
 
-	rc = rc || print(args, &ranks, lines) ? GT_EXIT_FAILED : GT_EXIT_OK;
+	if (rc)
+		rc = gt_shares_no_memory("the comparison of all ranks");
+	else
+		rc = print(args, &ranks, lines);
 	gt_ranks_fini(&ranks);
 	if (!gt_stats_parts_fact(lines, GT_STATS_PASSES))
 		gt_cmdline_complain("--filter: nothing in the traces passes");
@@ -212,7 +215,7 @@ static int ask(const struct gt_cmdline *args, struct gt_stats_parts *lines,
 	int rc = gt_shares_load(args, &job);
 
 	if (job.count && gt_stats_parts_map(lines, &job, filter, asked))
-		rc = GT_EXIT_FAILED;
+		rc = gt_shares_no_memory("what these traces add up to");
 	rc = gt_shares_reduce(args, &job, rc, lines->sets, 1, &prints);
 	if (gt_shares_gather_ranks(args, filter, &job, &excerpts)) {
 		rc = GT_EXIT_FAILED;

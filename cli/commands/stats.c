@@ -274,10 +274,10 @@ static bool is_plain(const struct gt_cmdline *args)
 }
 
 static int print_all(const struct gt_cmdline *args, struct gt_stats_parts *parts,
-		     const struct gt_job *job, struct output *out)
+		     struct output *out)
 {
 	struct gt_print how = gt_cmdline_print(args);
-	struct gt_mangled_names mangled;
+	struct gt_mangled_names mangled = {0};
 	bool summary = gt_cmdline_get(args, "summary");
 	bool plain = is_plain(args);
 	long top = gt_cmdline_number(args, "top", summary ? 5 : plain ? 10 : 30);
@@ -295,7 +295,8 @@ static int print_all(const struct gt_cmdline *args, struct gt_stats_parts *parts
 		print_cost(parts, how.columns);
 		putchar('\n');
 	}
-	gt_cmdline_mangled(args, job, 1, &mangled, &how);
+	if (parts->mangled && !gt_stats_parts_mangled(parts, &mangled))
+		gt_cmdline_use_mangled(args, &mangled, &how);
 	rc = gt_cmdline_print_tables(args, out->tables, out->count, &how);
 	gt_mangled_names_fini(&mangled);
 	gt_shares_losses(parts, &how);
@@ -499,7 +500,7 @@ static int answer(const struct gt_cmdline *args, struct gt_stats_parts *parts,
 	if (!rc)
 		rc = sort_tables(args, &out);
 	if (!rc) {
-		rc = print_all(args, parts, job, &out);
+		rc = print_all(args, parts, &out);
 		hint(args, job, &out);
 		hint_flops(job, &out);
 		hint_stacks(args, parts);
@@ -526,7 +527,7 @@ static int ask(const struct gt_cmdline *args, struct gt_stats_parts *parts,
 	int rc = gt_shares_load(args, &job), answered;
 
 	if (job.count && gt_stats_parts_map(parts, &job, filter, asked))
-		rc = GT_EXIT_FAILED;
+		rc = gt_shares_no_memory("what these traces add up to");
 	rc = gt_shares_reduce(args, &job, rc, parts->sets, parts->set_count, &prints);
 	if (prints) {
 		answered = answer(args, parts, &job, filter);
@@ -553,6 +554,9 @@ static int run_stats(const struct gt_cmdline *args)
 		rc = gt_shares_start(args);
 	if (!rc)
 		rc = want_tables(args, &parts);
+	if (!rc && gt_cmdline_print(args).names == GT_NAMES_MANGLED &&
+	    gt_stats_parts_want_mangled(&parts))
+		rc = GT_EXIT_FAILED;
 	if (!rc)
 		rc = ask(args, &parts, &filter);
 	gt_shares_end();

@@ -21,7 +21,11 @@ size_t gt_link_size(void);
 /* Sends @size bytes to process @to; waits until they are on the way. */
 void gt_link_send(size_t to, const void *bytes, size_t size);
 
-/* Waits for the next bytes of process @from: to be freed, NULL: no memory. */
+/* Waits for the next bytes of process @from: to be freed. Without memory for them all processes
+ * end, after a line: the rest would be taken for the next message. */
 void *gt_link_receive(size_t from, size_t *ret_size);
+
+/* Ends all processes, after a line: this one has no memory, and the others would wait for it. */
+__attribute__((noreturn)) void gt_link_abort(void);
 
 #endif

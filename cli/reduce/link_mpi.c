@@ -4,6 +4,7 @@
  */
 #include <mpi.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 
 #include "cli/reduce/link.h"
@@ -56,6 +57,16 @@ void gt_link_send(size_t to, const void *bytes, size_t size)
 			 MPI_BYTE, (int)to, TAG, MPI_COMM_WORLD);
 }
 
+void gt_link_abort(void)
+{
+	fprintf(stderr,
+		"gputrace: --mpi: process %zu of %zu has no memory for the answers of the others: "
+		"give it more, or traces of a window (gputrace run --delay, --duration)\n",
+		gt_link_rank(), gt_link_size());
+	MPI_Abort(MPI_COMM_WORLD, 1);
+	abort();
+}
+
 void *gt_link_receive(size_t from, size_t *ret_size)
 {
 	uint64_t size = 0;
@@ -63,9 +74,9 @@ void *gt_link_receive(size_t from, size_t *ret_size)
 
 	MPI_Recv(&size, 1, MPI_UINT64_T, (int)from, TAG, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
 	bytes = malloc(size + 1);
-	if (!bytes) /* the rest of the message would be taken for the next one */
-		MPI_Abort(MPI_COMM_WORLD, 1);
-	for (size_t at = 0; bytes && at < size; at += PIECE)
+	if (!bytes)
+		gt_link_abort();
+	for (size_t at = 0; at < size; at += PIECE)
 		MPI_Recv(bytes + at, (int)(size - at < PIECE ? size - at : PIECE), MPI_BYTE,
 			 (int)from, TAG, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
 	*ret_size = size;

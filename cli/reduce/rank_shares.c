@@ -39,7 +39,7 @@ int gt_shares_gather_ranks(const struct gt_cmdline *args, const struct gt_filter
 	rc = gt_shares_gather(&message, rc, take_message, &sents);
 	gt_pack_fini(&message);
 	if (!rc && gt_rank_sents_move(&sents, job, ret_excerpts))
-		rc = GT_EXIT_FAILED;
+		rc = gt_shares_no_memory("the collectives of all ranks");
 	gt_rank_sents_fini(&sents);
 	return rc;
 }

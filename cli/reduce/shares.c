@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "cli/reduce/link.h"
+#include "cli/reduce/window.h"
 #include "trace/file/header.h"
 #include "trace/file/origins.h"
 
@@ -39,18 +40,10 @@ int gt_shares_refuse(const struct gt_cmdline *args, const char *line)
 
 static int refuse_inputs(const struct gt_cmdline *args)
 {
-	const char *names = gt_cmdline_get(args, "names"), *text;
-	size_t position = 0;
-
-	if (names && !strcmp(names, "mangled"))
-		return gt_shares_refuse(args, "--names=mangled: not with --mpi");
-	while ((text = gt_cmdline_next(args, "filter", &position)))
-		if (!strncmp(text, "time=", 5))
-			return gt_shares_refuse(args, "--filter=time=: not with --mpi: no process "
-						      "knows when the whole job began");
 	for (size_t i = 0; i < args->input_count; i++)
 		if (!strcmp(args->inputs[i], "-"))
-			return gt_shares_refuse(args, "standard input: not with --mpi");
+			return gt_shares_refuse(args, "standard input: not with --mpi, whose "
+						      "processes each read files");
 	return 0;
 }
 
@@ -187,8 +180,12 @@ int gt_shares_load(const struct gt_cmdline *args, struct gt_job *job)
 		return gt_cmdline_load(args, job);
 	rc = gt_link_rank() ? receive_files(job) : send_files(args, job);
 	if (rc)
-		return GT_EXIT_FAILED;
-	return job->paths.count ? gt_cmdline_load_found(args, job) : GT_EXIT_OK;
+		rc = GT_EXIT_FAILED;
+	else if (job->paths.count)
+		rc = gt_cmdline_load_found(args, job);
+	if (gt_window_is_asked(args) && gt_window_place(job))
+		rc = GT_EXIT_FAILED;
+	return rc;
 }
 
 static int add(struct gt_groups *groups, const char *name, uint64_t count)
@@ -303,10 +300,24 @@ static int reduce(struct gt_group_set *sets, size_t count)
 	return rc;
 }
 
+int gt_shares_no_memory(const char *what)
+{
+	char line[160];
+
+	snprintf(line, sizeof(line),
+		 "no memory for %s: give the process more, or traces of a "
+		 "window (gputrace run --delay, --duration)",
+		 what);
+	gt_cmdline_complain(line);
+	return GT_EXIT_FAILED;
+}
+
 static int say_not_taken(int rc)
 {
 	char line[128];
 
+	if (rc == -ENOMEM)
+		return gt_shares_no_memory("the answers of all processes");
 	snprintf(line, sizeof(line), "--mpi: the answer of a process cannot be taken: %s",
 		 strerror(-rc));
 	gt_cmdline_complain(line);
@@ -336,12 +347,12 @@ int gt_shares_reduce(const struct gt_cmdline *args, const struct gt_job *job, in
 	*ret_prints = false;
 	all = calloc(count + 1, sizeof(*all));
 	if (!all)
-		abort(); /* the others would wait for ever */
+		gt_link_abort(); /* the others would wait for ever */
 	if (count)
 		memcpy(all, sets, count * sizeof(*all));
 	all[count] = (struct gt_group_set){.name = "shares", .joins = {GT_TAG_SUM}};
 	if (gt_groups_init(&all[count].groups) || describe_share(job, status, &all[count].groups))
-		abort();
+		gt_link_abort();
 	rc = reduce_all(args, all, count + 1, ret_prints);
 	gt_groups_fini(&all[count].groups);
 	if (count)

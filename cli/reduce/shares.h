@@ -18,9 +18,8 @@
 			"with -Dmpi=true)"                                                         \
 	}
 
-/* Joins the MPI job where --mpi is given, and refuses what its shares cannot answer:
- * --names=mangled,
- * --filter=time=, standard input. An exit status, after one line. */
+/* Joins the MPI job where --mpi is given, and refuses what its shares cannot answer: standard
+ * input. An exit status, after one line. */
 int gt_shares_start(const struct gt_cmdline *args);
 /* Leaves it. In any case. */
 void gt_shares_end(void);
@@ -30,6 +29,9 @@ bool gt_shares_are_many(const struct gt_cmdline *args);
 
 /* gt_cmdline_wrong by the first process alone: all say the same. */
 int gt_shares_refuse(const struct gt_cmdline *args, const char *line);
+
+/* Says that there is no memory for @what. GT_EXIT_FAILED. */
+int gt_shares_no_memory(const char *what);
 
 /* Reads the share of this process, gt_cmdline_load where there is one. An exit status. */
 int gt_shares_load(const struct gt_cmdline *args, struct gt_job *job);

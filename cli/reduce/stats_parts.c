@@ -48,6 +48,42 @@ int gt_stats_parts_want(struct gt_stats_parts *parts, const struct gt_report *re
 	return gt_groups_init(&set->groups);
 }
 
+int gt_stats_parts_want_mangled(struct gt_stats_parts *parts)
+{
+	parts->mangled = parts->set_count++;
+	parts->sets[parts->mangled].name = "mangled";
+	return gt_groups_init(&parts->sets[parts->mangled].groups);
+}
+
+static int map_mangled(const struct gt_job *job, struct gt_groups *groups)
+{
+	for (size_t f = 0; f < job->count; f++) {
+		const struct gt_model *model = &job->models[f];
+
+		for (uint32_t i = 0; i < model->mangled.count; i++)
+			if (model->mangled.at[i] != GT_NAME_NONE &&
+			    !gt_pair_get(groups, gt_model_name(model, i),
+					 gt_model_name(model, model->mangled.at[i])))
+				return -ENOMEM;
+	}
+	return 0;
+}
+
+int gt_stats_parts_mangled(struct gt_stats_parts *parts, struct gt_mangled_names *names)
+{
+	struct gt_groups *groups = &parts->sets[parts->mangled].groups;
+
+	for (size_t i = 0, count = groups->list.count; i < count; i++) {
+		const char *pair = gt_group_name(groups, &groups->list.at[i]);
+		const struct gt_group *first = gt_pair_first(groups, pair);
+
+		if (!first ||
+		    gt_mangled_names_put(names, gt_group_name(groups, first), gt_pair_second(pair)))
+			return -ENOMEM;
+	}
+	return 0;
+}
+
 static int add_fact(struct gt_groups *groups, enum gt_stats_fact fact, int64_t number)
 {
 	struct gt_group *group;
@@ -231,6 +267,8 @@ int gt_stats_parts_map(struct gt_stats_parts *parts, const struct gt_job *job,
 
 	for (size_t f = 0; !rc && f < job->count; f++)
 		rc = map_trace(job, f, filter, asked.devices, lines);
+	if (!rc && parts->mangled)
+		rc = map_mangled(job, &parts->sets[parts->mangled].groups);
 	for (size_t i = 0; !rc && i < parts->count; i++) {
 		const struct gt_report *report = &parts->part[i].report;
 

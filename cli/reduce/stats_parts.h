@@ -8,6 +8,7 @@
 
 #include "analysis/group_merge.h"
 #include "analysis/stats.h"
+#include "analysis/table/mangled.h"
 #include "analysis/table/table.h"
 
 #define GT_STATS_PARTS_MOST 40 /* tables */
@@ -46,7 +47,8 @@ struct gt_stats_part {
 
 /* An answer. */
 struct gt_stats_parts {
-	struct gt_group_set sets[GT_STATS_PARTS_MOST + 1]; /* the first one: lines and facts */
+	struct gt_group_set sets[GT_STATS_PARTS_MOST + 2]; /* the first one: lines and facts */
+	size_t mangled; /* the set of mangled names of kernels; 0: nobody asked for them */
 	size_t set_count;
 	struct gt_stats_part part[GT_STATS_PARTS_MOST];
 	size_t count;
@@ -58,6 +60,9 @@ void gt_stats_parts_fini(struct gt_stats_parts *parts);
 
 /* Adds a table, of GT_STATS_PARTS_MOST at most. -ENOMEM. */
 int gt_stats_parts_want(struct gt_stats_parts *parts, const struct gt_report *report);
+
+/* Adds the mangled names of kernels. -ENOMEM. */
+int gt_stats_parts_want_mangled(struct gt_stats_parts *parts);
 
 /* What takes time and is not always printed. */
 struct gt_stats_asked {
@@ -71,6 +76,10 @@ int gt_stats_parts_map(struct gt_stats_parts *parts, const struct gt_job *job,
 
 /* Of all shares. */
 int64_t gt_stats_parts_fact(struct gt_stats_parts *parts, enum gt_stats_fact fact);
+
+/* The mangled names of all shares, in a table that is zeroed and valid as long as @parts. -ENOMEM.
+ */
+int gt_stats_parts_mangled(struct gt_stats_parts *parts, struct gt_mangled_names *names);
 
 /* Hands out the lines of one kind, as they are and without their end, in the order of the traces.
  */

@@ -88,6 +88,31 @@ def test_the_reports_of_nsys():
     same(written(), f"--report={ALL}", "--percentiles", "--format=json")
 
 
+def test_windows_of_time():
+    """Counted from the first slice of the job, on hosts whose clocks differ by 4 ms."""
+    where = written_job(fault="gpu")
+    for window in ("0..30ms", "30ms..90ms", "100ms.."):
+        same(where, f"--filter=time={window}", f"--report={ALL}", "--format=json", processes=8)
+        same_ranks(where, f"--filter=time={window}", processes=[3])
+        gaps = f"--filter=time={window}", "--format=json", where
+        assert cases.run("gaps", *gaps)[0] == mpi(4, "gaps", "--mpi", *gaps)[0]
+
+
+def test_mangled_names():
+    where = cases.folder()
+    for rank, names in enumerate(({"a<int>()": "_Z1aIiEvv", "b()": "_Z1bv"}, {"a<int>()": "_Z1aIiEvv", "c()": "_Z1cv"},
+                                  {"b()": "_ZL1bv", "d()": None}, {"c()": "_Z1cv", "d()": "_Z1dv"})):
+        events = [generate.kernel(name, 100 * i, 50 - rank, i + 1, **({"mangled name": mangled} if mangled else {}))
+                  for i, (name, mangled) in enumerate(names.items())]
+        cases.write(generate.trace(events, {"distributedInfo": {"rank": rank, "world_size": 4}}), f"rank{rank}.json", where)
+    same(where, "--by=kernel", "--names=mangled", "--format=csv")
+    same(where, "--names=mangled")
+    out = cases.run("stats", "--by=kernel", "--names=mangled", "--format=csv", where)[0]
+    # two kernels of one name: it stands for itself, whichever ranks they are of
+    assert all(name in out for name in ("_Z1aIiEvv", "_Z1cv", "_Z1dv", "b()")) and "1bv" not in out, out
+    same_ranks(where, "--names=mangled", processes=[2])
+
+
 def test_each_key():
     where = written(steps=20)
     for key in KEYS:
@@ -205,9 +230,9 @@ def test_nothing_to_read():
 
 def test_what_is_refused():
     where = written(ranks=2, steps=2)
-    for word in ("--report=gpu_queue_sum", "--energy", "--flops", "--names=mangled", "--filter=time=0..5"):
-        out, lines = mpi(3, "stats", "--mpi", word, where, expect=2)
-        assert not out and len(lines) == 1 and "--mpi" in lines[0], (word, lines)
+    for words in (["--report=gpu_queue_sum", where], ["--energy", where], ["--flops", where], ["-"]):
+        out, lines = mpi(3, "stats", "--mpi", *words, expect=2)
+        assert not out and len(lines) == 1 and "--mpi" in lines[0], (words, lines)
 
 
 def test_without_mpi():
