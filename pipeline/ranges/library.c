@@ -144,9 +144,11 @@ void gt_range_library_kernel(const struct gt_ranges *ranges, struct gt_event *ev
 	const struct gt_range_library *first = gt_range_library_find(ranges, event->launch.library);
 	struct gt_library_call *call = &event->kernel.library;
 
-	if (first && first->call.is_math)
+	if (!first)
+		gt_ledger_add(ranges->ledger, GT_LEDGER_LIBRARY_KERNELS, 1);
+	else if (first->call.is_math)
 		*call = first->call;
-	else if (first)
+	else
 		*call = choose(ranges, event->launch.library, first->count, event->place.device);
 	if (first && !call->is_math && call->untyped) {
 		gt_nccl_order_launched(&ranges->nccl, call);

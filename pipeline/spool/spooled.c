@@ -162,7 +162,7 @@ static const enum gt_ledger_key of_buffers[] = {
 	GT_LEDGER_MEMCPYS_GOVERNED,  GT_LEDGER_MEMSETS_GOVERNED,
 	GT_LEDGER_GRAPHS_GOVERNED,   GT_LEDGER_SYNCS_GOVERNED,
 	GT_LEDGER_OPS_OUTSIDE,       GT_LEDGER_RECORDS_UNIFIED,
-	GT_LEDGER_RECORDS_MEMORY,
+	GT_LEDGER_RECORDS_MEMORY,    GT_LEDGER_LIBRARY_KERNELS,
 };
 
 void gt_spooled_copy_read(struct gt_ledger *to, const struct gt_ledger *from)

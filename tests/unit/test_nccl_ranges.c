@@ -20,6 +20,7 @@
 #include "core/intern.h"
 #include "core/thread.h"
 #include "pipeline/output/outlet.h"
+#include "pipeline/ranges/internal.h"
 #include "pipeline/ranges/ranges.h"
 #include "pipeline/spool/spooled.h"
 
@@ -365,4 +366,21 @@ Test(nccl_ranges, a_schema_that_is_registered_again)
 	check_text(&first, "kernel",
 		   "Collective name: allreduce, sent bytes: 400, received bytes: 400, reduction: "
 		   "sum, Process Group Name: 0xfedcba9876543210");
+}
+
+/* The kernel ends when its call is not kept any more: that is counted. */
+Test(nccl_ranges, a_kernel_that_ends_late)
+{
+	const struct gt_library_call call = {.function = GT_NCCL_ALL_REDUCE, .operations = 1};
+	struct gt_launch first = {.library = gt_range_library_begin(ranges, 1, &call)};
+	struct gt_launch last = first;
+
+	for (uint32_t i = 1; i < GT_RANGE_LIBRARIES; i++)
+		last.library = gt_range_library_begin(ranges, 1, &call);
+	cr_assert_neq(kernel_of(&first, "kernel").function, 0);
+	cr_assert_eq(ledger.count[GT_LEDGER_LIBRARY_KERNELS], 0);
+	gt_range_library_begin(ranges, 1, &call);
+	cr_assert_eq(kernel_of(&first, "kernel").function, 0);
+	cr_assert_neq(kernel_of(&last, "kernel").function, 0);
+	cr_assert_eq(ledger.count[GT_LEDGER_LIBRARY_KERNELS], 1);
 }

@@ -557,6 +557,7 @@ static bool is_counted_again(enum gt_ledger_key key)
 		GT_LEDGER_LIBRARY_VERSION,    GT_LEDGER_LIBRARY_OVERFLOW,
 		GT_LEDGER_NCCL_TOLD,          GT_LEDGER_NCCL_UNMATCHED,
 		GT_LEDGER_NCCL_NETWORK,       GT_LEDGER_NCCL_UNTAKEN,
+		GT_LEDGER_LIBRARY_KERNELS,
 	};
 
 	for (size_t i = 0; i < sizeof(keys) / sizeof(keys[0]); i++)
