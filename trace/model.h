@@ -172,6 +172,13 @@ struct gt_model_mpi_call {
 	bool has_failed;
 };
 
+/* What NCCL's proxies did over the network, all of them: run --libraries=nccl-profiler. */
+struct gt_model_network {
+	uint64_t operations, transfers;
+	uint64_t sent, received;            /* bytes */
+	uint64_t wait[GT_NCCL_WAIT_COUNT_]; /* ns, summed over transfers, which overlap */
+};
+
 /* A host thread, and where its calls and ranges are in the model. */
 struct gt_thread_track {
 	int64_t pid, tid;
@@ -265,6 +272,7 @@ struct gt_model {
 	GT_VEC(struct gt_sample) samples;           /* by thread, then time */
 	GT_VEC(struct gt_model_os_call) os_calls;   /* by thread, then start */
 	GT_VEC(struct gt_model_mpi_call) mpi_calls; /* by start */
+	struct gt_model_network network;
 	GT_VEC(struct gt_thread_track) threads;
 	GT_VEC(struct gt_frames) stacks;
 	GT_VEC(struct gt_model_module) modules;

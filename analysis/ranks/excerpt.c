@@ -258,6 +258,7 @@ static int take(const struct gt_model *model, const struct gt_filter *filter,
 			    sizeof(ret->host)))
 		*ret->host = 0;
 	take_throttled(model, ret);
+	ret->network = model->network;
 	return rc;
 }
 

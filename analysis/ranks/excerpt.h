@@ -44,6 +44,7 @@ struct gt_rank_excerpt {
 	struct gt_rank_times kernels; /* that pass the filter, by first sight */
 	char host[256];               /* "": not known */
 	char throttled[200];          /* what kept the clocks of its GPUs down; "": nothing */
+	struct gt_model_network network;
 };
 
 /* One for each model of @job. 0 or -ENOMEM; free with gt_rank_excerpts_fini in either case. */

@@ -72,6 +72,26 @@ static bool take_text(struct gt_rank_reader *r, char *ret_text, size_t size)
 	return true;
 }
 
+static void put_network(struct gt_pack *out, const struct gt_model_network *network)
+{
+	gt_pack_put(out, network->operations);
+	gt_pack_put(out, network->transfers);
+	gt_pack_put(out, network->sent);
+	gt_pack_put(out, network->received);
+	for (size_t i = 0; i < GT_NCCL_WAIT_COUNT_; i++)
+		gt_pack_put(out, network->wait[i]);
+}
+
+static void take_network(struct gt_pack_in *in, struct gt_model_network *network)
+{
+	network->operations = gt_pack_take(in);
+	network->transfers = gt_pack_take(in);
+	network->sent = gt_pack_take(in);
+	network->received = gt_pack_take(in);
+	for (size_t i = 0; i < GT_NCCL_WAIT_COUNT_; i++)
+		network->wait[i] = gt_pack_take(in);
+}
+
 enum { HAS_RANK = 1, HAS_BASE = 2, IS_TWIN = 4 };
 
 void gt_rank_write_head(struct gt_rank_writer *w, const struct gt_rank_excerpt *excerpt)
@@ -97,6 +117,7 @@ void gt_rank_write_head(struct gt_rank_writer *w, const struct gt_rank_excerpt *
 	gt_pack_put_signed(&w->body, source.monotonic);
 	gt_pack_put_signed(&w->body, source.realtime);
 	put_text(w, excerpt->throttled);
+	put_network(&w->body, &excerpt->network);
 }
 
 static void take_header(struct gt_rank_reader *r, uint64_t flags, struct gt_model *model)
@@ -139,6 +160,7 @@ int gt_rank_read_head(struct gt_rank_reader *r)
 	source->monotonic = gt_pack_take_signed(&r->in);
 	source->realtime = gt_pack_take_signed(&r->in);
 	fits &= take_text(r, excerpt->throttled, sizeof(excerpt->throttled));
+	take_network(&r->in, &excerpt->network);
 	memcpy(excerpt->host, source->host, sizeof(excerpt->host));
 	return fits && !r->in.bad ? 0 : -EBADMSG;
 }

@@ -40,6 +40,14 @@ int gt_ranks_collectives(const struct gt_ranks *ranks, struct gt_table *ret_tabl
 /* One row per kernel that several ranks have, the one whose slowest rank loses most first. */
 int gt_ranks_kernels(const struct gt_ranks *ranks, struct gt_table *ret_table);
 
+/* One row per process whose transfers over the network are in its trace, the one whose sends wait
+ * longest for their bytes first. */
+int gt_ranks_network(const struct gt_ranks *ranks, struct gt_table *ret_table);
+
+/* The processes that it has a row for; the one whose sends wait longest, *ret_ratio times as long
+ * as those of the middle one, if they are two at least. */
+size_t gt_ranks_sending(const struct gt_ranks *ranks, size_t *ret_slowest, double *ret_ratio);
+
 /* The main cause of @by, and its share of @late in %; NULL: nothing explains as much as half. */
 const char *gt_ranks_cause(const int64_t by[GT_LATE_COUNT_], int64_t late, double *ret_share);
 

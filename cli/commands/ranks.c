@@ -24,10 +24,31 @@ static const struct gt_cmdline_option options[] = {
 };
 
 static int (*const makers[])(const struct gt_ranks *ranks, struct gt_table *ret_table) = {
-	gt_ranks_late, gt_ranks_steps, gt_ranks_collectives, gt_ranks_kernels, gt_ranks_clocks,
+	gt_ranks_late,    gt_ranks_steps,  gt_ranks_collectives,
+	gt_ranks_kernels, gt_ranks_clocks, gt_ranks_network, /* if there is something in it */
 };
 
 enum { TABLES = sizeof(makers) / sizeof(makers[0]) };
+
+#define SLOWER 1.25 /* than the middle one: as in analysis/ranks/network.c */
+
+/* Whose network is slow, as NCCL's proxies measured it. */
+static void say_network(const struct gt_ranks *ranks, size_t columns)
+{
+	char text[64], rest[64];
+	double ratio;
+	size_t slowest;
+
+	gt_ranks_sending(ranks, &slowest, &ratio);
+	if (ratio < SLOWER)
+		return;
+	gt_key_of_place(&ranks->job->models[slowest], "", text, sizeof(text));
+	snprintf(rest, sizeof(rest), "%.*f", ratio < 10 ? 1 : 0, ratio);
+	gt_wrap_line(stdout, columns, 0,
+		     "Network: a byte that %s sends waits %s times as long for the network as one "
+		     "of the middle rank.",
+		     text, rest);
+}
 
 /* The process that cost the others most, in a sentence. */
 static void say_late(const struct gt_ranks *ranks, size_t columns)
@@ -64,6 +85,7 @@ static void say_late(const struct gt_ranks *ranks, size_t columns)
 		gt_wrap_line(stdout, columns, 0,
 			     "Cause: %s (%.0f %% of the time that it made a rank late).", cause,
 			     share);
+	say_network(ranks, columns);
 	putchar('\n');
 }
 
@@ -162,17 +184,19 @@ static int print(const struct gt_cmdline *args, const struct gt_ranks *ranks,
 	struct gt_print how = gt_cmdline_print(args);
 	struct gt_table tables[TABLES] = {0};
 	bool to_people = how.format == GT_FORMAT_TABLE && !gt_cmdline_get(args, "output");
+	double ratio;
+	size_t slowest, count = TABLES - !gt_ranks_sending(ranks, &slowest, &ratio);
 	int rc = 0;
 
 	how.top = (size_t)gt_cmdline_number(args, "top", how.format == GT_FORMAT_TABLE ? 15 : 0);
-	for (size_t i = 0; !rc && i < TABLES; i++)
+	for (size_t i = 0; !rc && i < count; i++)
 		rc = makers[i](ranks, &tables[i]);
-	for (size_t i = 0; !rc && how.top && how.format != GT_FORMAT_TABLE && i < TABLES; i++)
+	for (size_t i = 0; !rc && how.top && how.format != GT_FORMAT_TABLE && i < count; i++)
 		gt_table_cut(&tables[i], how.top);
 	if (!rc && to_people && ranks->rounds.all.count)
 		say_late(ranks, how.columns);
 	if (!rc)
-		rc = gt_cmdline_print_tables(args, tables, TABLES, &how);
+		rc = gt_cmdline_print_tables(args, tables, count, &how);
 	if (!rc) {
 		if (to_people)
 			putchar('\n');
@@ -182,7 +206,7 @@ static int print(const struct gt_cmdline *args, const struct gt_ranks *ranks,
 		say_missing(ranks, how.columns, to_people ? stdout : stderr);
 		gt_shares_losses(lines, &how);
 	}
-	for (size_t i = 0; i < TABLES; i++)
+	for (size_t i = 0; i < count; i++)
 		gt_table_fini(&tables[i]);
 	return rc ? GT_EXIT_FAILED : GT_EXIT_OK;
 }

@@ -46,7 +46,7 @@ static void add(struct gt_library_call *call, const struct gt_library_call *told
 
 /* Of a communicator whose size was not known, nor what depends on it. */
 static void take_size(struct gt_library_call *call, const struct gt_library_call *told,
-		      const struct gt_library_call *base)
+		      uint64_t base)
 {
 	if (!call->communicator)
 		call->communicator = told->communicator;
@@ -55,28 +55,31 @@ static void take_size(struct gt_library_call *call, const struct gt_library_call
 	if (call->ranks || !told->ranks)
 		return;
 	call->ranks = told->ranks;
-	if (call->operations == 1)
-		gt_library_count(call, base->in);
+	if (call->operations == 1 && base)
+		gt_library_count(call, base);
 }
 
-/* In elements, or bytes where the type is not known. */
-static struct gt_library_call base_of(const struct gt_library_call *call,
-				      const struct gt_library_call *told)
+static bool is_same(const struct gt_library_call *call, const struct gt_library_call *told)
 {
-	struct gt_library_call base = *told;
-
-	if (call->untyped)
-		base.in = told->in * gt_library_type_bytes(told->dtype);
-	return base;
+	return call->operations && call->function == told->function;
 }
 
-static void tell(struct gt_library_call *call, const struct gt_library_call *told)
+/* On a slice: in elements, or in bytes where the type is not known. */
+static void tell_call(struct gt_library_call *call, const struct gt_library_call *told)
 {
-	struct gt_library_call base = base_of(call, told);
+	uint64_t each = call->untyped ? gt_library_type_bytes(told->dtype) : 1;
 
 	add(call, told);
-	if (call->operations && call->function == told->function)
-		take_size(call, told, &base);
+	if (is_same(call, told))
+		take_size(call, told, told->in * each);
+}
+
+/* On kernels: what a range has told is still the message, which is counted when a kernel comes. */
+static void tell_kernel(struct gt_library_call *call, const struct gt_library_call *told)
+{
+	add(call, told);
+	if (is_same(call, told))
+		take_size(call, told, call->untyped ? 0 : told->in);
 }
 
 /* ---- what it launches ---- */
@@ -113,7 +116,7 @@ static void tell_launch(struct gt_ranges *ranges, uint64_t number,
 				    : !fits(&kept->call, told)))
 			continue;
 		call = kept->call;
-		tell(&call, told);
+		tell_kernel(&call, told);
 		gt_range_library_change(ranges, number + i, &call);
 	}
 }
@@ -156,7 +159,7 @@ void gt_range_told(struct gt_ranges *ranges, const struct gt_nvtx_record *record
 	}
 	gt_nccl_order_tell(&ranges->nccl, told);
 	tell_launch(ranges, range->library, told);
-	tell(&range->event.library, told);
+	tell_call(&range->event.library, told);
 	remember(ranges, record->id, range->library, told);
 }
 

@@ -74,10 +74,11 @@ def tracer(output, options):
     return [], ["env", *(f"{name}={value}" for name, value in variables.items())]
 
 
-def start_ranks(late_ns=0, slow=20000, mode="train"):
-    """A shell's words that run the ranks of a job; rank 2 is late: its host, or its kernels (@slow).
-    Parameters: the folder, then the program and what is in front of it."""
-    each = (f'SIMCUDA_KERNEL_NS=$([ $r = 2 ] && echo {slow} || echo 20000) RANK=$r WORLD_SIZE={RANKS} '
+def start_ranks(late_ns=0, slow=20000, mode="train", network=None):
+    """A shell's words that run the ranks of a job; rank 2 is late: its host, its kernels (@slow), its network (@network: the
+    others', its own). Parameters: the folder, then the program and what is in front of it."""
+    waits = f"SIMNCCL_NETWORK=$([ $r = 2 ] && echo {network[1]} || echo {network[0]}) " if network else ""
+    each = (f'{waits}SIMCUDA_KERNEL_NS=$([ $r = 2 ] && echo {slow} || echo 20000) RANK=$r WORLD_SIZE={RANKS} '
             f'"$@" {mode} "$0/id" $r {RANKS} {STEPS} $([ $r = 2 ] && echo {late_ns} || echo 0) >"$0/said.$r" || echo $? >"$0/failed" &')
     return f"for r in {' '.join(map(str, range(RANKS)))}; do {each} done; wait"
 
@@ -223,10 +224,31 @@ class Collectives(unittest.TestCase):
         self.assertEqual(trace.ledger["nccl_operations_unmatched"], 0)
         return calls
 
+    def check_rank_network(self, sums):
+        """`gputrace ranks` has the sums of each rank, and names the one whose sends wait longest."""
+        tables, _ = self.ranks_tables()
+        rows = {int(row["Rank"].split()[1]): row for row in tables["rank_network"]}
+        keys = ["Transfers", "Sent (MB)", "Received (MB)", "GPU Wait (ns)", "Peer Wait (ns)", "Send Wait (ns)", "Receive Wait (ns)"]
+        self.assertEqual({rank: [row["Transfers"], *(round(row[k] * 1e6) for k in keys[1:3]), *(row[k] for k in keys[3:])]
+                          for rank, row in rows.items()}, sums)
+        rates = {rank: s[5] / s[1] for rank, s in sums.items()}
+        middle = sorted(rates.values())[(RANKS - 1) // 2]
+        for rank, row in rows.items():
+            self.assertAlmostEqual(row["Times the Middle Rank"], rates[rank] / middle, delta=0.01)
+        slowest = max(rates, key=rates.get)
+        self.assertEqual(tables["rank_network"][0]["Rank"].split()[1], str(slowest))
+        code, out, err = tool("ranks", self.folder + "/out")
+        self.assertEqual(code, 0, out + err)
+        self.assertEqual(f"a byte that rank {slowest} " in out, rates[slowest] / middle >= 1.25)
+        return slowest
+
     def test_profiler(self):
         """NCCL loads the plug-in and tells it how operations are done, and what its proxies wait for."""
-        for rank, path in self.train(libraries="nccl-profiler", SIMNCCL_NETWORK="5000").items():
+        sums, args = {}, ("transfers", "sent bytes", "received bytes", *(f"{w} wait (ns)" for w in ("GPU", "peer", "send", "receive")))
+        for rank, path in self.train(libraries="nccl-profiler", job={"network": (5000, 500000)}).items():
             trace = trace_file.Trace(path)
+            network = [e["args"] for e in trace.slices if e["name"] == "NCCL network"]
+            sums[rank] = [sum(a.get(key, 0) for a in network) for key in args]
             calls = self.check_told(trace)
             self.check_network(trace, calls)
             # proxy operations of another process, one for each operation
@@ -236,6 +258,7 @@ class Collectives(unittest.TestCase):
                     event["args"].pop(key, None)
             trace.slices = [e for e in trace.slices if e["name"] != "NCCL network"]
             self.check_kernels(trace, self.check_calls(trace, rank))
+        self.check_rank_network(sums)
 
     def test_profiler_perfetto(self):
         path = self.train("--format=perfetto", libraries="nccl-profiler", SIMNCCL_NETWORK="5000")[1]

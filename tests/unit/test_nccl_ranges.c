@@ -13,6 +13,7 @@
 #include <nvtx3/nvToolsExtCounters.h>
 
 #include "collectors/call/call.h"
+#include "collectors/nvtx/internal.h"
 #include "collectors/nvtx/nvtx.h"
 #include "collectors/nvtx/record.h"
 #include "core/config.h"
@@ -311,6 +312,73 @@ Test(nccl_ranges, a_rank_that_cannot_be)
 	check_text(&first, "ncclDevKernel_SendRecv()",
 		   "Collective name: send, sent bytes: 512, received bytes: 512, Process Group "
 		   "Name: 0xfedcba9876543210");
+}
+
+/* As NCCL's profiler interface has it, of an operation of the call that is open. */
+static void tell(uint8_t function, uint64_t count, uint8_t algorithm)
+{
+	const struct gt_library_call told = {.function = function,
+					     .operations = 1,
+					     .communicator = ID,
+					     .in = count,
+					     .dtype = 7 + 1,
+					     .ranks = 4,
+					     .rank = 3,
+					     .algorithm = algorithm,
+					     .protocol = 1,
+					     .channels = 2};
+	struct gt_nvtx_call call = {
+		.op = GT_NVTX_TOLD, .id = 1, .library = &told, .value_type = GT_NVTX_LIBRARY};
+
+	gt_nvtx_write(&call);
+}
+
+/* Of a communicator that was split no range tells the size. */
+Test(nccl_ranges, the_profiler_knows_the_size)
+{
+	struct gt_launch first, second;
+
+	tell(GT_NCCL_ALL_REDUCE, 1, 2);
+	push("ncclReduceScatter", CALLED, ID, 400, 0);
+	first = launch();
+	tell(GT_NCCL_REDUCE_SCATTER, 100, 2);
+	pop();
+	push("ncclAllGather", CALLED, ID, 400, 0);
+	second = launch();
+	tell(GT_NCCL_ALL_GATHER, 100, 9);
+	pop();
+	end_round();
+	check_text(&first, "ncclDevKernel_Generic()",
+		   "Collective name: _reduce_scatter_base, sent bytes: 1600, received bytes: 400, "
+		   "reduction: sum, " OF_ID ", algorithm: RING, protocol: LL, channels: 2");
+	check_text(&second, "ncclDevKernel_Generic()",
+		   "Collective name: _allgather_base, sent bytes: 400, received bytes: 1600, "
+		   "reduction: sum, " OF_ID ", algorithm: other, protocol: LL, channels: 2");
+	cr_assert_eq(ledger.count[GT_LEDGER_NCCL_TOLD], 3);
+	cr_assert_eq(ledger.count[GT_LEDGER_NCCL_UNMATCHED], 1);
+}
+
+/* Of two in one kernel it shows what both have. */
+Test(nccl_ranges, the_profiler_tells_of_a_group)
+{
+	struct gt_launch at_end;
+
+	make(4, 2);
+	push("ncclGroupStart", 0, 0, 0, 0);
+	pop();
+	for (int i = 0; i < 2; i++) {
+		push("ncclAllReduce", CALLED, ID, 400, 0);
+		pop();
+	}
+	push("ncclGroupEnd", 0, 0, 0, 0);
+	at_end = launch();
+	tell(GT_NCCL_ALL_REDUCE, 100, 1);
+	tell(GT_NCCL_ALL_REDUCE, 100, 2);
+	pop();
+	end_round();
+	check_text(&at_end, "ncclDevKernel_Generic()",
+		   "Collective name: allreduce, reduction: sum, " OF_ID
+		   ", Seq: 1, fused operations: 2, protocol: LL, channels: 2");
 }
 
 /* Of another library, which calls its domain so. */

@@ -401,6 +401,7 @@ static int take_library(struct model_events *e, const struct gt_event *event,
 
 	if (event->range.library.is_math && event->range.library.result)
 		return gt_build_failed_call(e->model, event->range.library.math.number);
+	gt_build_network(e->model, &event->range.library);
 	if (!event->range.library.is_mpi)
 		return 0;
 	call.name = name_of(e, event->range.name);

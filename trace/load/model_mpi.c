@@ -21,6 +21,27 @@ static bool is_meeting(const struct gt_library_call *call)
 	       gt_mpi_is_now(call->function);
 }
 
+/* A sum of what a file may claim stays at its highest. */
+static void add(uint64_t *sum, uint64_t value)
+{
+	if (__builtin_add_overflow(*sum, value, sum))
+		*sum = UINT64_MAX;
+}
+
+void gt_build_network(struct gt_model *model, const struct gt_library_call *library)
+{
+	struct gt_model_network *network = &model->network;
+
+	if (!library->is_network)
+		return;
+	network->operations++;
+	add(&network->transfers, library->operations);
+	add(&network->sent, library->in);
+	add(&network->received, library->out);
+	for (size_t i = 0; i < GT_NCCL_WAIT_COUNT_; i++)
+		add(&network->wait[i], library->wait[i]);
+}
+
 int gt_build_mpi_call(struct gt_model *model, const struct gt_model_mpi_call *call,
 		      const struct gt_library_call *library, bool unfinished)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Calls of MPI that --libraries=mpi records, into a model: of a JSON trace and of a `.pftrace`. One
- * thread.
+ * Calls of MPI that --libraries=mpi records, and what NCCL's proxies did, into a model: of a JSON
+ * trace and of a `.pftrace`. One thread.
  */
 #ifndef GT_TRACE_LOAD_MODEL_MPI_H
 #define GT_TRACE_LOAD_MODEL_MPI_H
@@ -14,7 +14,10 @@
 int gt_build_mpi_call(struct gt_model *model, const struct gt_model_mpi_call *call,
 		      const struct gt_library_call *library, bool unfinished);
 
-/* Sorts them. */
+/* Takes in what the proxies of an operation did; what else a @library did is left out. */
+void gt_build_network(struct gt_model *model, const struct gt_library_call *library);
+
+/* Sorts the calls of MPI. */
 void gt_build_mpi_calls(struct gt_model *model);
 
 #endif

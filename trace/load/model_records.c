@@ -345,6 +345,11 @@ static int take_library(struct gt_builder *b, const struct gt_trace_event *recor
 
 	if (record->ph != 'X' || record->args.kind != GT_SPAN_OBJECT)
 		return 0;
+	if (gt_span_is(&record->name, GT_NCCL_NETWORK, sizeof(GT_NCCL_NETWORK) - 1)) {
+		library = gt_library_args(&record->args, &record->name);
+		gt_build_network(b->model, &library);
+		return 0;
+	}
 	if (record->name.len < 4 || memcmp(record->name.text, "MPI_", 4) != 0)
 		return take_failure(b, record);
 	library = gt_library_args(&record->args, &record->name);
