@@ -117,7 +117,8 @@ int gt_cupti_buffers_start(size_t buffer_bytes, size_t max_bytes, bool per_threa
 	pool.slots = spooled->slots;
 	pool.counts = &spooled->counts;
 	gt_spool_set_root(GT_SPOOL_BUFFERS, spooled);
-	gt_cupti_buffers_prepare(NULL, NULL);
+	for (uint32_t i = 0; i < READY_BLOCKS && gt_cupti_blocks_add_untouched(); i++)
+		continue;
 	return 0;
 }
 

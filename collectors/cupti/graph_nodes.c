@@ -16,9 +16,9 @@
 enum graph_nodes_what { NODE, NODE_CLONE, NODE_OF_GRAPH, NODE_OF_CLONE };
 
 struct graph_nodes_entry {
-	_Atomic uint64_t sequence; /* == position: free; position + 1: filled */
-	uint64_t node;             /* or graph */
-	uint64_t value;            /* key of a stack, or the original node or graph */
+	_Atomic uint64_t turns; /* its sequence number less its index: zeroed memory is free */
+	uint64_t node;          /* or graph */
+	uint64_t value;         /* key of a stack, or the original node or graph */
 	enum graph_nodes_what what;
 };
 
@@ -56,8 +56,6 @@ struct gt_graph_nodes *gt_graph_nodes_start(uint32_t max_nodes)
 	queue = gt_memory_map(QUEUE_ENTRIES * sizeof(*queue));
 	if (!nodes || !queue)
 		return NULL;
-	for (uint64_t i = 0; i < QUEUE_ENTRIES; i++)
-		atomic_init(&queue[i].sequence, i);
 	atomic_store(&head, 0);
 	atomic_store(&dropped, 0);
 	tail = 0;
@@ -66,14 +64,31 @@ struct gt_graph_nodes *gt_graph_nodes_start(uint32_t max_nodes)
 	return nodes->origins ? nodes : NULL;
 }
 
+static struct graph_nodes_entry *entry_at(uint64_t position)
+{
+	return &queue[position & (QUEUE_ENTRIES - 1)];
+}
+
+/* The sequence number of the entry: @position if it is free, @position + 1 if it is filled. */
+static uint64_t sequence_at(uint64_t position)
+{
+	return atomic_load_explicit(&entry_at(position)->turns, memory_order_acquire) +
+	       (position & (QUEUE_ENTRIES - 1));
+}
+
+static void set_sequence(uint64_t position, uint64_t sequence)
+{
+	atomic_store_explicit(&entry_at(position)->turns,
+			      sequence - (position & (QUEUE_ENTRIES - 1)), memory_order_release);
+}
+
 /* Claims the next entry if it is free: the consumer advances its sequence when it has read it. */
 static struct graph_nodes_entry *claim(uint64_t *ret_position)
 {
 	uint64_t position = atomic_load_explicit(&head, memory_order_relaxed);
 
 	for (;;) {
-		struct graph_nodes_entry *entry = &queue[position & (QUEUE_ENTRIES - 1)];
-		uint64_t sequence = atomic_load_explicit(&entry->sequence, memory_order_acquire);
+		uint64_t sequence = sequence_at(position);
 
 		if (sequence < position)
 			return NULL; /* full */
@@ -81,7 +96,7 @@ static struct graph_nodes_entry *claim(uint64_t *ret_position)
 			position = atomic_load_explicit(&head, memory_order_relaxed);
 		else if (atomic_compare_exchange_weak(&head, &position, position + 1)) {
 			*ret_position = position;
-			return entry;
+			return entry_at(position);
 		}
 	}
 }
@@ -99,7 +114,7 @@ static void report(uint64_t node, uint64_t value, enum graph_nodes_what what)
 	entry->value = value;
 	entry->what = what;
 	/* pairs with the acquire in gt_graph_nodes_drain */
-	atomic_store_explicit(&entry->sequence, position + 1, memory_order_release);
+	set_sequence(position, position + 1);
 }
 
 void gt_graph_nodes_created(uint64_t node, uint64_t stack_key)
@@ -191,12 +206,10 @@ uint64_t gt_graph_nodes_drain(struct gt_graph_nodes *nodes)
 	uint64_t count = 0;
 
 	for (;; count++, tail++) {
-		struct graph_nodes_entry *entry = &queue[tail & (QUEUE_ENTRIES - 1)];
-
-		if (atomic_load_explicit(&entry->sequence, memory_order_acquire) != tail + 1)
+		if (sequence_at(tail) != tail + 1)
 			return count;
-		take_entry(nodes, entry);
-		atomic_store_explicit(&entry->sequence, tail + QUEUE_ENTRIES, memory_order_release);
+		take_entry(nodes, entry_at(tail));
+		set_sequence(tail, tail + QUEUE_ENTRIES);
 	}
 }
 

@@ -9,6 +9,7 @@
 #include <sched.h>
 #include <stdatomic.h>
 #include <string.h>
+#include <sys/mman.h>
 
 #define PAGE  GT_CUPTI_PAGE_BYTES
 #define BLOCK (64 * PAGE)
@@ -174,4 +175,34 @@ Test(cupti_blocks, many_threads_cut_and_return_while_one_reclaims)
 	for (uint32_t i = 0; i < COUNT; i++)
 		cr_assert(gt_cupti_blocks_cut(BLOCK, BLOCK, &piece), "all have come back, %u", i);
 	cr_assert_not(gt_cupti_blocks_cut(PAGE, PAGE, &piece));
+}
+
+static uint32_t count_touched(const struct gt_cupti_piece *piece)
+{
+	unsigned char page[64];
+	uint32_t n = 0;
+
+	cr_assert_eq(mincore(piece->memory, piece->bytes, page), 0);
+	for (size_t i = 0; i < piece->bytes / GT_CUPTI_PAGE_BYTES; i++)
+		n += page[i] & 1;
+	return n;
+}
+
+Test(cupti_blocks, those_of_the_start_are_touched_by_the_drain_thread)
+{
+	struct gt_cupti_piece piece;
+
+	gt_cupti_blocks_start(64 * GT_CUPTI_PAGE_BYTES, 2);
+	cr_assert(gt_cupti_blocks_add_untouched());
+	cr_assert(gt_cupti_blocks_add_untouched());
+	cr_assert_not(gt_cupti_blocks_add_untouched());
+	cr_assert(gt_cupti_blocks_cut(64 * GT_CUPTI_PAGE_BYTES, 1, &piece));
+	cr_assert_eq(count_touched(&piece), 0);
+	memcpy(piece.memory, "record", 7);
+	cr_assert_eq(gt_cupti_blocks_reclaim(), 1); /* the other one */
+	cr_assert_str_eq((char *)piece.memory, "record");
+	cr_assert_eq(piece.memory[7], 0);
+	gt_cupti_blocks_return(piece.block);
+	cr_assert(gt_cupti_blocks_cut(64 * GT_CUPTI_PAGE_BYTES, 1, &piece));
+	cr_assert_eq(count_touched(&piece), 64);
 }

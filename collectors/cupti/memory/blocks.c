@@ -8,10 +8,15 @@
 
 #include <stdatomic.h>
 #include <string.h>
+#include <sys/mman.h>
 
 #include "core/guest/clock.h"
 #include "core/guest/memory.h"
 #include "core/spool.h"
+
+#ifndef MADV_POPULATE_WRITE
+#define MADV_POPULATE_WRITE 23
+#endif
 
 #define MAX_BLOCKS 1024u
 
@@ -37,6 +42,7 @@ struct block {
 	_Atomic int state;
 	_Atomic uint64_t word;
 	uint8_t *memory;
+	bool untouched; /* since the session's start; drain thread */
 };
 
 static struct {
@@ -232,14 +238,45 @@ static bool clean(struct block *block, uint32_t ready)
 	return true;
 }
 
+/* Page faults happen here, not on an application thread, which may be using it. */
+static void touch(struct block *block)
+{
+	int expected = BLOCK_READY;
+
+	if (!block->untouched)
+		return;
+	block->untouched = false;
+	if (!madvise(block->memory, blocks.bytes, MADV_POPULATE_WRITE))
+		return;
+	/* before Linux 5.14: unless it is used by now */
+	if (!atomic_compare_exchange_strong(&block->state, &expected, BLOCK_BUSY))
+		return;
+	memset(block->memory, 0, blocks.bytes);
+	atomic_store(&block->state, BLOCK_READY);
+}
+
 uint32_t gt_cupti_blocks_reclaim(void)
 {
-	uint32_t ready = count_ready(), count = atomic_load(&blocks.count);
+	uint32_t ready, count = atomic_load(&blocks.count);
 
+	for (uint32_t i = 0; i < count; i++)
+		touch(&blocks.block[i]);
+	ready = count_ready();
 	for (uint32_t i = 0; i < count; i++)
 		if (is_dirty(&blocks.block[i]))
 			ready += clean(&blocks.block[i], ready);
 	return ready;
+}
+
+bool gt_cupti_blocks_add_untouched(void)
+{
+	struct block *block = map();
+
+	if (!block)
+		return false;
+	block->untouched = true;
+	atomic_store(&block->state, BLOCK_READY);
+	return true;
 }
 
 bool gt_cupti_blocks_add(void)

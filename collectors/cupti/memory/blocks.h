@@ -48,4 +48,7 @@ uint32_t gt_cupti_blocks_reclaim(void);
  * memory. */
 bool gt_cupti_blocks_add(void);
 
+/* Session start: the same, but its pages are touched by the next _reclaim. */
+bool gt_cupti_blocks_add_untouched(void);
+
 #endif
