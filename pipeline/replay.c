@@ -64,11 +64,12 @@ static void end_text(char *text, size_t size)
 /* The form of the trace that it completes; of one that was never begun, the options tell it. */
 static void choose_form(struct gt_config *config, const char *trace)
 {
-	const char *ending = strrchr(trace, '.');
+	const char *name = strrchr(trace, '/');
 
-	if (ending)
-		gt_config_set(config, GT_CONFIG_FORMAT,
-			      strcmp(ending, ".pftrace") ? "chrome" : "perfetto");
+	if (!name)
+		return;
+	gt_config_set(config, GT_CONFIG_FORMAT, strstr(name, ".pftrace") ? "perfetto" : "chrome");
+	gt_config_set(config, GT_CONFIG_COMPRESS, "off"); /* it is read, and removed */
 }
 
 /* In a trace of several files, the event with the frames of a stack may be in an earlier file: then

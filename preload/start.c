@@ -55,9 +55,6 @@ static void read_config(struct gt_config *config, char *const *environment)
 	else if (gt_config_bool(config, GT_CONFIG_VERBOSE))
 		gt_log_set_level(GT_LOG_VERBOSE);
 	gt_config_from_env(config, environment, complain);
-	if (strcmp(gt_config_text(config, GT_CONFIG_COMPRESS), "off"))
-		gt_log_say("the trace stays plain: it is packed by gputrace run, or afterwards by "
-			   "gputrace compress FILE");
 }
 
 /* What is wrong leaves out nothing. */

@@ -373,10 +373,7 @@ static int close_read(struct closing *closing)
 		return 0;
 	}
 	if (reading->compressed)
-		return complain(
-			closing,
-			"is compressed: unpack it with gzip -dc FILE > NEW, then repair NEW",
-			-EINVAL);
+		return complain(closing, "is compressed", -EINVAL);
 	if (!reading->events)
 		return complain(closing, "holds no whole event, there is nothing to repair",
 				-ENODATA);

@@ -502,7 +502,7 @@ static int join(struct join *j, const char *recovered)
 		rc = check_block(j);
 	if (rc || j->result->was_closed)
 		return rc;
-	rc = gt_segments_before(j->trace->beside, read_previous, j);
+	rc = gt_segments_before(j->trace->kin, read_previous, j);
 	if (!rc)
 		rc = resume(j);
 	if (!rc)
@@ -543,7 +543,7 @@ static int close_empty(struct join *j)
 	if (!rc && !j->events.torn)
 		return 0;
 	if (!rc)
-		rc = gt_segments_before(j->trace->beside, read_metadata_of, j);
+		rc = gt_segments_before(j->trace->kin, read_metadata_of, j);
 	if (!rc && !j->newest_segment)
 		rc = fail(j, j->trace->path, "ends before its metadata, there is nothing to repair",
 			  -ENODATA);

@@ -10,7 +10,7 @@
 
 bool gt_join_is_pftrace(const char *path, const char *name)
 {
-	const char *ending = strrchr(name, '.');
+	const char *ending = strstr(name, ".pftrace");
 	struct gt_input in;
 	struct stat st;
 	bool is_pftrace;
@@ -18,7 +18,9 @@ bool gt_join_is_pftrace(const char *path, const char *name)
 	if (stat(path, &st) || !S_ISREG(st.st_mode) || gt_input_open(&in, path))
 		return false;
 	is_pftrace = gt_input_more(&in) > 0 && gt_input_is_pftrace(&in);
-	if (!is_pftrace && ending && !strcmp(ending, ".pftrace")) /* too little of it to tell */
+	if (!is_pftrace && ending &&
+	    (!strcmp(ending, ".pftrace") || !strcmp(ending, ".pftrace.gz")))
+		/* too little of it to tell */
 		is_pftrace = !in.size || *in.data == '\n';
 	gt_input_close(&in);
 	return is_pftrace;

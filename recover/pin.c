@@ -31,6 +31,7 @@ int gt_pin_folder(struct gt_pin *ret_pin, const char *path)
 		rc = -ENAMETOOLONG;
 	else
 		strcpy(ret_pin->beside + rc, name);
+	strcpy(ret_pin->kin, ret_pin->beside);
 	if (rc < 0)
 		gt_unpin(ret_pin);
 	return rc < 0 ? rc : 0;

@@ -14,10 +14,12 @@
 
 /* The file at a path. */
 struct gt_pin {
-	const char *path;   /* as given: for its name and for messages; not to be opened */
-	char content[40];   /* this file, whatever its name is by now */
-	char beside[320];   /* its name in its folder: for files next to it, to replace or remove it
-			     */
+	const char *path; /* as given: for its name and for messages; not to be opened */
+	char content[40]; /* this file, whatever its name is by now */
+	char beside[320]; /* its name in its folder: for files next to it, to replace or remove it
+			   */
+	char kin[320];    /* as beside, for the names of other files of the process; of a file that
+			   * stands for a compressed one: that of it */
 	struct stat status; /* of the file, when it was pinned */
 	int file, folder;   /* O_PATH both */
 	bool is_read_only;  /* set by the caller: the file is neither written nor replaced */

@@ -21,7 +21,9 @@
 #include "recover/replay.h"
 #include "recover/spools.h"
 #include "recover/torn.h"
+#include "recover/unpack.h"
 #include "recover/writer_of.h"
+#include "readers/input.h"
 #include "trace/file/header.h"
 #include "trace/file_name.h"
 #include "trace/first_block.h"
@@ -32,6 +34,8 @@ struct recovering {
 	const char *path, *spools;
 	bool is_named; /* by the user, not found in a folder */
 	struct gt_pin pin, pinned_spool;
+	struct gt_pin plain;        /* of a compressed file */
+	const struct gt_pin *trace; /* what is completed: pin or plain */
 	struct gt_recovery *result;
 	bool is_pftrace;
 	struct gt_left_spool spool;
@@ -62,14 +66,20 @@ struct beginning {
 	char spool[1024]; /* empty: none */
 };
 
+/* A compressed one that is cut is not closed. */
 static bool begins_as_object(const char *path)
 {
-	FILE *file = fopen(path, "rb");
-	int first = file ? fgetc(file) : EOF;
+	struct gt_input in;
+	bool is_object;
 
-	if (file)
-		fclose(file);
-	return first == '{';
+	if (gt_input_open(&in, path))
+		return false;
+	in.silent = true;
+	is_object = gt_input_more(&in) > 0 && *in.data == '{';
+	if (is_object && in.compressed)
+		is_object = gt_is_packed_whole(path);
+	gt_input_close(&in);
+	return is_object;
 }
 
 static void read_beginning(const struct gt_pin *pin, struct beginning *ret_beginning)
@@ -235,7 +245,7 @@ static int replay(struct recovering *r)
 static int rebuild(struct recovering *r)
 {
 	struct gt_torn torn;
-	int rc = gt_torn_rebuild(&r->pin, *r->recovered ? r->recovered : NULL, &torn);
+	int rc = gt_torn_rebuild(r->trace, *r->recovered ? r->recovered : NULL, &torn);
 
 	r->result->was_torn = torn.was_torn;
 	r->result->was_empty = torn.was_empty;
@@ -256,7 +266,7 @@ static int close_file(struct recovering *r, bool *ret_has_ledger)
 {
 	struct gt_recovery *result = r->result;
 	struct gt_close closed;
-	int rc = gt_close_file(&r->pin, &closed);
+	int rc = gt_close_file(r->trace, &closed);
 
 	*ret_has_ledger = closed.has_ledger;
 	if (rc < 0)
@@ -273,7 +283,7 @@ static int join_and_close(struct recovering *r)
 {
 	bool has_ledger = false;
 	struct gt_join join;
-	int rc = *r->recovered ? gt_join(&r->pin, r->recovered, r->spool.path, &join) : 0;
+	int rc = *r->recovered ? gt_join(r->trace, r->recovered, r->spool.path, &join) : 0;
 
 	if (rc && rc != -EBADMSG)
 		return fail(r, rc, "%s", join.error);
@@ -307,8 +317,8 @@ static int recover_pftrace(struct recovering *r)
 
 	if (rc)
 		return rc;
-	rc = *r->recovered ? gt_join(&r->pin, r->recovered, r->spool.path, &join)
-			   : gt_join_without_spool(&r->pin, &join);
+	rc = *r->recovered ? gt_join(r->trace, r->recovered, r->spool.path, &join)
+			   : gt_join_without_spool(r->trace, &join);
 	if (rc)
 		return fail(r, rc, "%s", join.error);
 	r->result->is_joined = *r->recovered;
@@ -376,12 +386,39 @@ static int lock(struct recovering *r, struct gt_repair_lock *lock, const struct 
 	return 0;
 }
 
+/* A compressed file is completed as a plain one, unless there is nothing to do. */
+static int recover_trace(struct recovering *r, bool is_open)
+{
+	bool is_packed = is_open && gt_is_packed(&r->pin) &&
+			 !(r->is_pftrace && gt_is_packed_whole(r->pin.content) &&
+			   gt_join_is_closed(r->pin.content));
+	int rc = is_packed ? gt_unpack(&r->pin, &r->plain) : 0;
+
+	if (rc)
+		return fail(r, rc, "%s: cannot be unpacked beside it: %s", r->path, strerror(-rc));
+	r->trace = is_packed ? &r->plain : &r->pin;
+	rc = r->is_pftrace ? recover_pftrace(r) : recover_json(r, is_open);
+	if (!rc && is_packed && !(r->result->is_readable && gt_is_packed_whole(r->pin.content))) {
+		if (r->result->was_closed) { /* in what broke off */
+			r->result->was_closed = false;
+			snprintf(r->result->why, sizeof(r->result->why),
+				 "its compressed data broke off");
+		}
+		rc = gt_pack_again(&r->pin, &r->plain);
+		if (rc)
+			fail(r, rc, "%s: cannot be packed: %s", r->path, strerror(-rc));
+	}
+	if (is_packed)
+		gt_unpack_forget(&r->plain);
+	return rc;
+}
+
 static int recover_unwritten(struct recovering *r, const struct beginning *beginning)
 {
 	int rc = check_writer(r, beginning);
 
 	if (!rc)
-		rc = r->is_pftrace ? recover_pftrace(r) : recover_json(r, beginning->is_open);
+		rc = recover_trace(r, beginning->is_open);
 	if (!rc && r->has_spool && r->spool.is_closing && r->was_whole)
 		rc = recover_next(r);
 	if (!rc && r->has_spool && r->result->is_joined)

@@ -105,7 +105,9 @@ static int find_trace(const char *path, const struct stat *st, int type, struct 
 {
 	(void)st;
 	(void)ftw;
-	if (type == FTW_F && (has_suffix(path, ".pt.trace.json") || has_suffix(path, ".pftrace")))
+	if (type == FTW_F &&
+	    (has_suffix(path, ".pt.trace.json") || has_suffix(path, ".pftrace") ||
+	     has_suffix(path, ".pt.trace.json.gz") || has_suffix(path, ".pftrace.gz")))
 		snprintf(found_trace, sizeof(found_trace), "%s", path);
 	return 0;
 }

@@ -207,7 +207,7 @@ static int see_earlier(const char *path, void *data)
 static int add_segment(struct torn *m, unsigned long number)
 {
 	char text[GT_SEGMENT_COUNT_ * 48];
-	int rc = gt_segments_before(m->pin->beside, see_earlier, m);
+	int rc = gt_segments_before(m->pin->kin, see_earlier, m);
 	size_t n = (size_t)snprintf(text, sizeof(text), "{\"%s\": %lu",
 				    gt_segment_names[GT_SEGMENT_NUMBER], number);
 

@@ -33,7 +33,7 @@ void gt_file_name_parse(const char *path, struct gt_file_name *ret_name)
 	if (end != dot)
 		return;
 	ret_name->started = strtoll(dot + 1, &end, 10);
-	ret_name->is_ours = *end == '.' && ends_in(end, ".json");
+	ret_name->is_ours = *end == '.' && (ends_in(end, ".json") || ends_in(end, ".json.gz"));
 	if (!strncmp(name, "rank", 4) && isdigit((unsigned char)name[4])) {
 		ret_name->rank = strtoll(name + 4, &end, 10);
 		ret_name->has_rank = *end == '_';

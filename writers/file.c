@@ -39,6 +39,7 @@ static void add_up(struct gt_ledger *to, const struct gt_ledger *from)
 void gt_file_begun(struct gt_file *file, size_t size, uint32_t names)
 {
 	file->written.offset = size;
+	file->written.packed = gt_sink_place(file->sink);
 	file->written.ledger.count[GT_LEDGER_NAMES_WRITTEN] = names;
 	file->back[0] = file->back[1] = file->written;
 	file->batch = GT_FILE_BATCH;
@@ -94,6 +95,7 @@ static void lose_kinds(struct gt_losses *lost, const struct gt_ledger *ledger,
 static void batch_is_written(struct gt_file *file, size_t size, size_t overwritten)
 {
 	file->written.offset += size - overwritten;
+	file->written.packed = gt_sink_place(file->sink);
 	file->written.events += file->batch_events;
 	add_up(&file->written.ledger, &file->batch_ledger);
 	file->batch_events = 0;
@@ -132,7 +134,7 @@ int gt_file_write(struct gt_file *file, const void *data, size_t size, size_t ov
 
 	if (gt_sink_room(file->sink, file->written.offset) < size + GT_FILE_TAIL)
 		return stop_at_limit(file);
-	error = gt_sink_write(file->sink, file->written.offset, data, size);
+	error = gt_sink_append(file->sink, file->written.offset, data, size, overwritten);
 	if (error < 0) {
 		file->has_next = false; /* the disk is full, not the file */
 		return gt_file_stop(file, error);
@@ -175,7 +177,7 @@ int gt_file_drop_newest(struct gt_file *file, int error)
 	lose(file, file->written.events - file->back[0].events, file->error ? file->error : error);
 	lose_kinds(&file->lost, &file->written.ledger, &file->back[0].ledger);
 	file->written = file->back[0];
-	return gt_sink_truncate(file->sink, file->written.offset);
+	return gt_sink_go_back(file->sink, file->written.offset, &file->written.packed);
 }
 
 /* What stopped a file, in the words of its note. */

@@ -32,6 +32,7 @@ struct gt_file_mark {
 	uint64_t offset;
 	uint64_t events;
 	struct gt_ledger ledger;
+	struct gt_packed_place packed; /* the same place where the file is compressed */
 };
 
 /* The file of a writer, whatever its format. */

@@ -13,40 +13,22 @@
 #include <sys/vfs.h>
 #include <unistd.h>
 
-#include "core/guest/clock.h"
 #include "core/guest/descriptor.h"
-#include "core/guest/futex.h"
 #include "core/guest/log.h"
 #include "core/guest/memory.h"
 #include "core/guest/seccomp.h"
 #include "core/guest/sys.h"
 #include "core/guest/text.h"
 #include "core/walk.h"
+#include "writers/deflate.h"
 #include "writers/owner.h"
-#include "writers/write_behind.h"
+#include "writers/sink_state.h"
 
-#define OVERLAYFS_TYPE     0x794c7630
-#define NAME_TRIES         1000u
-#define CLOSED_TRIES       100u
-#define FILE_MODE          0600        /* traces show what a program does: private to its owner */
-#define FOLDER_MODE        0775        /* a world-writable folder is refused */
-#define STREAM_PATIENCE_NS 2000000000u /* how long the reader of a pipe may pause */
-#define STREAM_RETRY_NS    1000000u
-
-struct gt_sink {
-	struct gt_descriptor file;
-	int lost;    /* negative errno once the file cannot be reopened */
-	int refused; /* as gt_sink_refused */
-	bool stream;
-	int known; /* why it cannot be written: said */
-	uint64_t max_size;
-	uint64_t unsaved; /* as in the options */
-	struct gt_write_behind behind;
-	size_t name_at, name_length; /* of path: the name without collision number and suffix */
-	const char *suffix;
-	char owner[32]; /* the claim that names this file; empty: none */
-	char path[PATH_MAX];
-};
+#define OVERLAYFS_TYPE 0x794c7630
+#define NAME_TRIES     1000u
+#define CLOSED_TRIES   100u
+#define FILE_MODE      0600 /* traces show what a program does: private to its owner */
+#define FOLDER_MODE    0775 /* a world-writable folder is refused */
 
 const char *gt_sink_reason(int error, char *text, size_t size)
 {
@@ -166,7 +148,6 @@ static void remember_name(struct gt_sink *sink, size_t base, const struct gt_sin
 {
 	sink->name_at = base + 1;
 	sink->name_length = strlen(sink->path) - base - 1 - strlen(options->suffix);
-	sink->suffix = options->suffix;
 }
 
 /* The claim holds while the file that it names exists. */
@@ -338,9 +319,33 @@ static int open_somewhere(struct gt_sink *sink, const struct gt_sink_options *op
 	return 0;
 }
 
+/* Said once. A build that cannot compress says it at its start. */
+static void say_plain(const char *why)
+{
+	static bool is_said;
+
+	if (!is_said && gt_deflate_is_there())
+		gt_log_say("the trace is not compressed: %s", why);
+	is_said = true;
+}
+
+/* Makes the sink ready to compress, or not. */
+static void choose_form(struct gt_sink *sink, const struct gt_sink_options *options)
+{
+	bool packs = false;
+
+	if (options->packs && is_stream(options->directory))
+		say_plain("it goes into a pipe or device, whose reader can do that");
+	else if (options->packs && !(packs = gt_sink_pack(sink)))
+		say_plain("no memory");
+	gt_text_format(sink->suffix, sizeof(sink->suffix), "%s%s", options->suffix,
+		       packs ? ".gz" : "");
+}
+
 struct gt_sink *gt_sink_open(const struct gt_sink_options *options, int *ret_error)
 {
 	struct gt_sink *sink = gt_memory_map(sizeof(*sink));
+	struct gt_sink_options chosen = *options;
 	int error;
 
 	if (!sink) {
@@ -351,8 +356,11 @@ struct gt_sink *gt_sink_open(const struct gt_sink_options *options, int *ret_err
 	sink->known = options->known;
 	sink->max_size = options->max_size;
 	sink->unsaved = options->unsaved;
-	error = open_somewhere(sink, options);
+	choose_form(sink, options);
+	chosen.suffix = sink->suffix;
+	error = open_somewhere(sink, &chosen);
 	if (error < 0) {
+		gt_packed_free(sink->packed);
 		gt_memory_unmap(sink, sizeof(*sink));
 		*ret_error = error;
 		return NULL;
@@ -432,126 +440,14 @@ struct gt_sink *gt_sink_open_next(const struct gt_sink *before, unsigned int num
 	sink->file = GT_DESCRIPTOR_NONE;
 	sink->max_size = before->max_size;
 	sink->unsaved = before->unsaved;
-	*ret_error = open_next(sink, before, number);
+	memcpy(sink->suffix, before->suffix, sizeof(sink->suffix));
+	if (!before->packed || gt_sink_pack(sink))
+		*ret_error = open_next(sink, before, number);
 	if (*ret_error == 0)
 		return sink;
+	gt_packed_free(sink->packed);
 	gt_memory_unmap(sink, sizeof(*sink));
 	return NULL;
-}
-
-/* The program closed our descriptor or reused its number: leaves the number alone and opens the
- * file again, if it is still the same file. */
-static int recover(struct gt_sink *sink)
-{
-	struct gt_descriptor again = GT_DESCRIPTOR_NONE;
-
-	if (!sink->stream)
-		gt_descriptor_open(&again, AT_FDCWD, sink->path, O_WRONLY | O_NOFOLLOW, 0);
-	if (again.fd >= 0 && again.device == sink->file.device && again.inode == sink->file.inode) {
-		sink->file = again;
-		return 0;
-	}
-	gt_descriptor_close(&again);
-	sink->file.fd = -1;
-	sink->lost = -EBADF;
-	return -EBADF;
-}
-
-static int ensure_ours(struct gt_sink *sink)
-{
-	if (sink->lost)
-		return sink->lost;
-	return gt_descriptor_is_ours(&sink->file) ? 0 : recover(sink);
-}
-
-/* Waits a while for a stream's reader to make room. */
-static int wait_for_reader(uint64_t *until)
-{
-	_Atomic uint32_t nobody = 0;
-	uint64_t now = gt_clock_now();
-
-	if (!*until)
-		*until = now + STREAM_PATIENCE_NS;
-	gt_futex_wait(&nobody, 0, STREAM_RETRY_NS);
-	return now < *until ? 0 : -EAGAIN;
-}
-
-static int write_all(struct gt_sink *sink, uint64_t offset, const char *data, size_t size)
-{
-	uint64_t until = 0;
-	int error = 0;
-	ssize_t n;
-
-	while (size && !error) {
-		if (sink->stream)
-			n = write(sink->file.fd, data, size);
-		else
-			n = gt_sys_pwrite(sink->file.fd, data, size, offset);
-		if (n > 0) {
-			data += n;
-			offset += (uint64_t)n;
-			size -= (size_t)n;
-			until = 0;
-		} else if (n == 0) {
-			error = -EIO;
-		} else if (errno == EAGAIN && sink->stream) {
-			error = wait_for_reader(&until);
-		} else if (errno != EINTR) {
-			error = -errno;
-		}
-	}
-	return error;
-}
-
-static int report(struct gt_sink *sink, int error)
-{
-	char number[32];
-
-	if (error < 0 && error != sink->known) {
-		sink->known = error;
-		gt_log_say("%s: cannot write (%s)", sink->path,
-			   gt_sink_reason(error, number, sizeof(number)));
-	}
-	return error;
-}
-
-int gt_sink_write(struct gt_sink *sink, uint64_t offset, const void *data, size_t size)
-{
-	int saved_errno = errno;
-	int error = ensure_ours(sink);
-
-	if (!error && size > gt_sink_room(sink, offset))
-		error = -EFBIG;
-	if (!error) {
-		error = write_all(sink, offset, data, size);
-		if (error && sink->stream) /* a part may be written: the stream ends here */
-			sink->lost = error;
-		if (!error)
-			gt_write_behind_note(&sink->behind, sink->file.fd, offset, size);
-	}
-	errno = saved_errno;
-	return report(sink, error);
-}
-
-int gt_sink_truncate(struct gt_sink *sink, uint64_t size)
-{
-	int error = sink->stream ? -ESPIPE : ensure_ours(sink);
-
-	if (!error && ftruncate(sink->file.fd, (off_t)size) < 0)
-		error = -errno;
-	return error;
-}
-
-bool gt_sink_can_patch(const struct gt_sink *sink)
-{
-	return !sink->stream;
-}
-
-uint64_t gt_sink_room(const struct gt_sink *sink, uint64_t offset)
-{
-	if (sink->max_size == 0)
-		return UINT64_MAX;
-	return offset < sink->max_size ? sink->max_size - offset : 0;
 }
 
 int gt_sink_refused(const struct gt_sink *sink)
@@ -569,12 +465,20 @@ void gt_sink_close(struct gt_sink *sink)
 	if (!sink)
 		return;
 	gt_descriptor_close(&sink->file);
+	gt_packed_free(sink->packed);
 	gt_memory_unmap(sink, sizeof(*sink));
+}
+
+size_t gt_sink_bytes(const struct gt_sink *sink)
+{
+	return sink && sink->packed ? gt_packed_bytes() : 0;
 }
 
 void gt_sink_retire(struct gt_sink *sink)
 {
 	gt_descriptor_close(&sink->file);
+	gt_packed_free(sink->packed);
+	sink->packed = NULL;
 	sink->lost = -EBADF;
 }
 

@@ -12,6 +12,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "writers/packed.h"
+
 /* Where the file goes, and how large it may become. */
 struct gt_sink_options {
 	const char *
@@ -24,9 +26,13 @@ struct gt_sink_options {
 	uint64_t max_size; /* bytes, 0: no limit */
 	int known;         /* negative errno that was said before, and is not said again */
 	uint64_t unsaved;  /* bytes that may wait in the page cache for the disk, 0: no limit */
+	bool packs; /* a file is compressed, where that is possible: ".gz" behind the suffix */
 };
 
 struct gt_sink;
+
+/* Offsets and sizes below are those of the text, also where the file is compressed: of such a one
+ * only what was written at its end can be replaced, and the head of gt_sink_begin. */
 
 /* Opens a new file O_CREAT|O_EXCL|O_NOFOLLOW|O_CLOEXEC in the folder, descriptor kept high. If the
  * folder is not writable, uses the fallback and logs it. NULL with -errno in *ret_error when
@@ -59,8 +65,24 @@ void gt_sink_retire(struct gt_sink *sink);
  * written). */
 int gt_sink_write(struct gt_sink *sink, uint64_t offset, const void *data, size_t size);
 
-/* Cuts the file to @size bytes. A stream: -ESPIPE. */
+/* The same at the end, where the next write begins @overwritten bytes before the end of this one.
+ */
+int gt_sink_append(struct gt_sink *sink, uint64_t offset, const void *data, size_t size,
+		   size_t overwritten);
+
+/* The first write, of which @head bytes will be replaced by gt_sink_write at 0, and those behind
+ * them by the next write. */
+int gt_sink_begin(struct gt_sink *sink, const void *data, size_t head, size_t size);
+
+/* Cuts the file to @size bytes; a compressed one behind the last append only. A stream: -ESPIPE. */
 int gt_sink_truncate(struct gt_sink *sink, uint64_t size);
+
+/* Where the next append begins, to cut the file there later. */
+struct gt_packed_place gt_sink_place(const struct gt_sink *sink);
+int gt_sink_go_back(struct gt_sink *sink, uint64_t size, const struct gt_packed_place *place);
+
+/* Bytes of memory that the sink has for a compressed file. */
+size_t gt_sink_bytes(const struct gt_sink *sink);
 
 /* Whether the file is on tmpfs, where it takes memory until it is removed. */
 bool gt_sink_is_in_memory(const struct gt_sink *sink);

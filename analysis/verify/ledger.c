@@ -27,7 +27,7 @@ static const char *const foreign_names[] = {
 /* Members of the top-level object that make readers take the file for something else. */
 static const char *const forbidden[] = {"samples", "stackFrames", "systemTraceEvents"};
 
-/* gzip members in a file; 0: it could not be read. */
+/* Whole gzip members in a file; 0: none, or it could not be read. */
 static unsigned int count_members(const char *path)
 {
 	unsigned char in[65536], out[65536];
@@ -85,13 +85,25 @@ static void check_strict(struct gt_verify *v, const struct gt_reading *reading)
 			       "a comma after the last event (gputrace repair removes it)");
 }
 
+/* Our readers need nothing behind the last bracket, others do. */
+static void check_members(struct gt_verify *v, const struct gt_reading *reading)
+{
+	unsigned int members = count_members(v->path);
+
+	if (members > 1)
+		gt_verify_find(v, GT_CHECK_GZIP, 0,
+			       "more than one gzip member: speedscope refuses it");
+	if (!members && reading->closed)
+		gt_verify_find(
+			v, GT_CHECK_GZIP, 0,
+			"its compressed data breaks off behind the last event (gputrace repair "
+			"completes it)");
+}
+
 /* What `gputrace repair` would do: without an event there is nothing to keep. */
 static const char *remedy_of(const struct gt_reading *reading)
 {
-	if (!reading->events)
-		return "";
-	return reading->compressed ? " (unpack it with gzip -dc, then gputrace repair closes it)"
-				   : " (gputrace repair closes it)";
+	return reading->events ? " (gputrace repair closes it)" : "";
 }
 
 static void check_closed(struct gt_verify *v, const struct gt_reading *reading)
@@ -127,9 +139,8 @@ void gt_verify_file_form(struct gt_verify *v)
 			       reading->is_pftrace ? "part" : "traceEvents element",
 			       gt_plural(reading->strange));
 	check_strict(v, reading);
-	if (reading->compressed && strcmp(v->path, "-") && count_members(v->path) > 1)
-		gt_verify_find(v, GT_CHECK_GZIP, 0,
-			       "more than one gzip member: speedscope refuses it");
+	if (reading->compressed && strcmp(v->path, "-"))
+		check_members(v, reading);
 	v->repaired = gt_header_find(&reading->header, "repaired");
 	v->without_flow = reading->is_pftrace || is_without_flow(v);
 	v->is_part = gt_header_int(&reading->header, "segment", gt_segment_names[GT_SEGMENT_BORDER],

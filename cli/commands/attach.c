@@ -43,7 +43,6 @@ static const enum gt_option_id from_start[] = {
 	GT_CONFIG_FLIGHT_RECORDER,
 	GT_CONFIG_DUMP_SIGNAL,
 	GT_CONFIG_DUMP_AT_EXIT,
-	GT_CONFIG_COMPRESS,
 	GT_CONFIG_RANKS,
 };
 

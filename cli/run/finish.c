@@ -76,7 +76,15 @@ static void take_packed(struct gt_traces *traces)
 	}
 }
 
-/* Compresses the files that no process writes. */
+static bool is_packed(const char *path)
+{
+	const char *end = strrchr(path, '.');
+
+	return end && !strcmp(end, ".gz");
+}
+
+/* Compresses the files that no process writes, and that were not compressed while they were
+ * written: this build cannot, or there was no memory. */
 static void compress(const struct gt_finish *run, struct gt_traces *traces)
 {
 	static const char *const words[] = {"compress", "--quiet", NULL};
@@ -85,6 +93,8 @@ static void compress(const struct gt_finish *run, struct gt_traces *traces)
 	size_t count = 0;
 
 	for (size_t i = 0; files && i < traces->count; i++) {
+		if (is_packed(traces->path[i]))
+			continue;
 		if (is_written(traces->path[i]))
 			gt_say("%s is still being written and stays plain: "
 			       "gputrace compress packs it",
@@ -100,9 +110,9 @@ static void compress(const struct gt_finish *run, struct gt_traces *traces)
 
 static bool is_json(const char *path)
 {
-	const char *end = strrchr(path, '.');
+	size_t length = strlen(path) - (is_packed(path) ? 3 : 0);
 
-	return end && !strcmp(end, ".json");
+	return length > 5 && !strncmp(path + length - 5, ".json", 5);
 }
 
 /* Adds source lines to the files that no process writes. */

@@ -17,6 +17,7 @@
 #include "core/pattern.h"
 #include "core/spool.h"
 #include "readers/show.h"
+#include "writers/deflate.h"
 
 static bool is_set_to(const struct gt_plan *plan, enum gt_option_id id, const char *value)
 {
@@ -101,15 +102,15 @@ static void choose_name(struct gt_plan *plan)
 	snprintf(plan->name, sizeof(plan->name), "gputrace-run-%s", id);
 }
 
-/* A run inside another has both names. GPUTRACE_COMPRESS is for the wrapper: the library would
- * print that it does not compress. */
+/* A run inside another has both names. A library that cannot compress would say so. */
 static void set_variables(const struct gt_plan *plan)
 {
 	const char *outer = gt_identity_env("GPUTRACE_RUN");
 	char *names;
 
 	setenv(gt_options[GT_CONFIG_OUTPUT].env, plan->output, 1);
-	unsetenv(gt_options[GT_CONFIG_COMPRESS].env);
+	if (!gt_deflate_is_there())
+		unsetenv(gt_options[GT_CONFIG_COMPRESS].env);
 	unsetenv(gt_options[GT_CONFIG_SYMBOLIZE].env);
 	if (asprintf(&names, "%s%s%s", plan->name, outer ? " " : "", outer ? outer : "") < 0)
 		return;

@@ -94,8 +94,8 @@ static bool name_file(const struct gt_hang *hang, char *ret_folder, char *ret_na
 		return gt_output_beside(hang->output, ret_folder, ret_name, PATH_BYTES);
 	if (!slash || !gt_sink_can_patch(sink))
 		return false;
-	if (!end)
-		end = strrchr(path, '.');
+	if (!end && slash)
+		end = strstr(slash, ".pftrace");
 	if (!end || end < slash)
 		end = path + strlen(path);
 	if ((size_t)(end - path) + 1 >= PATH_BYTES)

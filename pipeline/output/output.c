@@ -16,6 +16,7 @@
 #include "core/run_name.h"
 #include "core/spool.h"
 #include "pipeline/spool/spooled.h"
+#include "writers/deflate.h"
 #include "writers/file.h"
 
 static int folder_name(const struct gt_config *config, char *ret_path, size_t size)
@@ -32,11 +33,19 @@ static int folder_name(const struct gt_config *config, char *ret_path, size_t si
 	return 0;
 }
 
+static bool packs(const struct gt_config *config)
+{
+	return strcmp(gt_config_text(config, GT_CONFIG_COMPRESS), "off") != 0;
+}
+
 void gt_output_find(struct gt_output *output)
 {
 	const char *temporary = gt_identity_env("TMPDIR");
 	char name[sizeof(output->folder)];
 
+	if (packs(output->config) && !gt_deflate_is_there())
+		gt_log_say("the trace stays plain: this build has no ISA-L to compress it with; "
+			   "gputrace compress FILE does it afterwards");
 	output->folder_error = folder_name(output->config, name, sizeof(name));
 	gt_sys_absolute(name, output->folder, sizeof(output->folder));
 	if (temporary)
@@ -117,7 +126,7 @@ static int open_writer(struct gt_output *output)
 
 	gt_segments_init(&output->segments, fit_files(output),
 			 is_file && gt_config_number(config, GT_CONFIG_MAX_SIZE),
-			 output->writer->ops);
+			 output->writer->ops->open_bytes + gt_sink_bytes(output->sink));
 	output->options = writer_options(output);
 	return output->writer->ops->open(output->writer, output->sink, output->metadata,
 					 &output->options);
@@ -229,6 +238,7 @@ static struct gt_sink *open_sink(const struct gt_output *output, const char *wor
 		.max_size = (uint64_t)gt_config_number(config, GT_CONFIG_MAX_SIZE),
 		.known = output->dump ? 0 : output->refused,
 		.unsaved = output->budget ? output->budget->unsaved : 0,
+		.packs = packs(config),
 	};
 
 	name_file(output, worker, name, sizeof(name));

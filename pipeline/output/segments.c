@@ -37,10 +37,10 @@ static const struct {
 };
 
 /* Others must not reach a limit (--max-rss, a cgroup) before the next file begins. */
-static void reserve_memory(struct gt_segments *segments, const struct gt_writer_ops *ops)
+static void reserve_memory(struct gt_segments *segments)
 {
-	if (segments->possible && !segments->reserved && gt_memory_charge(ops->open_bytes))
-		segments->reserved = ops->open_bytes;
+	if (segments->possible && !segments->reserved && gt_memory_charge(segments->next_bytes))
+		segments->reserved = segments->next_bytes;
 }
 
 static void free_reserve(struct gt_segments *segments)
@@ -49,16 +49,16 @@ static void free_reserve(struct gt_segments *segments)
 	segments->reserved = 0;
 }
 
-void gt_segments_init(struct gt_segments *segments, uint32_t keep, bool possible,
-		      const struct gt_writer_ops *ops)
+void gt_segments_init(struct gt_segments *segments, uint32_t keep, bool possible, size_t next_bytes)
 {
+	segments->next_bytes = next_bytes;
 	segments->keep = keep;
 	segments->possible = possible && keep != 1;
 	if (segments->possible && keep) {
 		segments->closed = gt_memory_map((keep - 1) * sizeof(*segments->closed));
 		segments->possible = segments->closed != NULL;
 	}
-	reserve_memory(segments, ops);
+	reserve_memory(segments);
 }
 
 static void end_files(struct gt_segments *segments)
@@ -388,7 +388,7 @@ void gt_segments_turn(struct gt_output *output)
 	output->sink = sink;
 	gt_output_set_name(gt_sink_path(sink));
 	close_full(output, full, full_sink);
-	reserve_memory(segments, next->ops);
+	reserve_memory(segments);
 	memcpy(reported, after, sizeof(after));
 	gt_segments_tell_names(segments, next);
 	report_removal(output, removed);

@@ -30,6 +30,7 @@ struct gt_segments {
 	uint32_t keep;            /* files that stay; 0: all */
 	bool remembers;           /* another window may follow: see below */
 	bool possible;            /* another file may begin */
+	size_t next_bytes;        /* of memory, to open the next file */
 	size_t reserved;          /* bytes charged for the writer of the next file, which exists
 				   * before that of the full one is freed */
 	uint64_t newest_call;     /* correlation id */
@@ -43,9 +44,9 @@ struct gt_segments {
 };
 
 /* The files of one window. What those before it have told is kept. @keep: --keep. @possible: the
- * output is a file that can be followed by another, of the same format. */
+ * output is a file that can be followed by another. @next_bytes: of memory, to open that. */
 void gt_segments_init(struct gt_segments *segments, uint32_t keep, bool possible,
-		      const struct gt_writer_ops *ops);
+		      size_t next_bytes);
 void gt_segments_fini(struct gt_segments *segments);
 
 /* What all files have told once the last one of the window, which tells @claim, is closed. */

@@ -226,6 +226,17 @@ class Attach(unittest.TestCase):
         self.assertEqual((status, said), (0, f"gputrace: process {program.pid} is not being recorded"))
         self.finish(program)
 
+    def test_compressed(self):
+        program = self.start([BUSY])
+        self.attach(program, "--compress=gzip")
+        self.detach(program)
+        self.finish(program)
+        path, = glob.glob(os.path.join(self.out, "*.pt.trace.json*"))
+        status, said = harness.tool("verify", path)
+        self.assertEqual(status, 0, said)
+        with open(path, "rb") as file:  # a build without ISA-L leaves it plain
+            self.assertEqual(file.read(2) == b"\x1f\x8b", path.endswith(".gz"))
+
     def test_another_folder(self):
         program = self.start([BUSY])
         self.attach(program)
@@ -382,7 +393,6 @@ class Attach(unittest.TestCase):
         for words, said in ((("x",), "'x' is no process id"), (("-1",), "-1"), (("0",), "'0' is no process id"),
                             (("--delay=3", "1"), "--delay needs a program that is started by gputrace run"),
                             (("--flight-recorder=9s", "1"), "--flight-recorder needs a program that is started by"),
-                            (("--compress=gzip", "1"), "--compress needs a program that is started by gputrace run"),
                             (("--stacks=some", "1"), "--stacks=some: must be one of off|short|full"),
                             ((), "too few arguments")):
             status, line = gputrace("attach", *words)

@@ -121,7 +121,7 @@ class TestReport(TracedTest):
 
     def test_strangers_below_the_folder(self):
         """A process of this rank has a sub-folder named like its trace; others' traces are nobody's business here."""
-        strange = " ".join(f"mkdir -p out/{place}; GPUTRACE_OUTPUT=out/{place} env -u GPUTRACE_RUN {PIPELINE};"
+        strange = " ".join(f"mkdir -p out/{place}; GPUTRACE_OUTPUT=out/{place} env -u GPUTRACE_RUN -u GPUTRACE_COMPRESS {PIPELINE};"
                            for place in ("a", "a/b/c", "host_1/x", "host_77"))
         done = self.run_it("--output=out", "--compress=gzip", "sh", "-c", f"{strange} RANK=3 {PIPELINE}; RANK=3 {PIPELINE}",
                            env=simulated(), text=True)

@@ -106,7 +106,7 @@ MAY_INCLUDE = {
     "transform/job": GUEST_CORE | READERS | {"trace", "trace/file", "transform"},
     "transform": GUEST_CORE | READERS | {"trace", "trace/file", "analysis", "analysis/holes", "analysis/table", "recover", "writers"},
     "transform/arrow": GUEST_CORE | READERS | {"trace", "trace/file", "analysis", "analysis/gaps", "analysis/ranks", "analysis/table"},
-    "cli/run": GUEST_CORE | READERS | {"trace", "recover", "cli/control"},
+    "cli/run": GUEST_CORE | READERS | {"trace", "recover", "writers", "cli/control"},
     "cli/control": GUEST_CORE | READERS | {"analysis/table", "cli", "recover"},
     "cli/attach": {"cli", "core/elf", "core/window"},
     "cli/bench": GUEST_CORE | READERS | {"analysis/table"},

@@ -22,7 +22,7 @@ static uint64_t border_after(uint32_t correlation)
 
 Test(segment_border, the_newest_call_is_that_of_the_source_that_tells_now)
 {
-	gt_segments_init(&segments, 0, true, gt_writers[0]);
+	gt_segments_init(&segments, 0, true, gt_writers[0]->open_bytes);
 	cr_assert_eq(border_after(1), 1);
 	cr_assert_eq(border_after(700), 700);
 	cr_assert_eq(border_after(698), 700, "another thread's, a little late");
@@ -35,7 +35,7 @@ Test(segment_border, the_newest_call_is_that_of_the_source_that_tells_now)
 
 Test(segment_border, ids_go_round)
 {
-	gt_segments_init(&segments, 0, true, gt_writers[0]);
+	gt_segments_init(&segments, 0, true, gt_writers[0]->open_bytes);
 	for (uint64_t id = 0x10000000; id < 0x100000000; id += 0x10000000)
 		cr_assert_eq(border_after((uint32_t)id), id);
 	cr_assert_eq(border_after(5), 5);

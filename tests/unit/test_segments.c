@@ -28,7 +28,7 @@ Test(segments, newest_names_stay)
 {
 	struct gt_segments segments = {0};
 
-	gt_segments_init(&segments, 0, true, gt_writers[0]);
+	gt_segments_init(&segments, 0, true, gt_writers[0]->open_bytes);
 	for (uint32_t tid = 1; tid <= KEPT + 100; tid++) {
 		struct gt_event event = {.kind = GT_EVENT_THREAD, .tid = tid};
 
@@ -110,7 +110,7 @@ Test(segments, buffers_that_come_back_are_no_debt)
 	struct gt_segments segments = {0};
 	struct gt_ledger first = {0}, second = {0};
 
-	gt_segments_init(&segments, 0, true, gt_writers[0]);
+	gt_segments_init(&segments, 0, true, gt_writers[0]->open_bytes);
 	first.count[GT_LEDGER_CALLS_SEEN] = 5;
 	first.count[GT_LEDGER_BUFFERS_KEPT] = first.count[GT_LEDGER_BUFFERS_UNREAD] = 1;
 	gt_segments_end(&segments, &first);

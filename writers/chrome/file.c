@@ -117,7 +117,7 @@ int gt_chrome_file_open(struct gt_chrome *chrome, struct gt_sink *sink)
 	size = block->length;
 	if (gt_sink_can_patch(sink))
 		gt_json_raw(block, "]\n", 2);
-	error = gt_sink_write(sink, 0, block->text, block->length);
+	error = gt_sink_begin(sink, block->text, size, block->length);
 	gt_file_begun(&file->output, size, 1);
 	file->output.error = error;
 	return error;
@@ -272,7 +272,9 @@ static void make_tail(struct gt_chrome *chrome, const struct gt_ledger *ledger)
 {
 	struct gt_json *json = &chrome->file.block;
 	const char *path = gt_sink_path(chrome->file.output.sink);
-	const char *slash = strrchr(path, '/');
+	const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
+	size_t length = strlen(name),
+	       packed = length > 3 && !strcmp(name + length - 3, ".gz") ? 3 : 0;
 	bool object = gt_sink_can_patch(chrome->file.output.sink);
 
 	gt_json_cut(json, 0);
@@ -283,7 +285,8 @@ static void make_tail(struct gt_chrome *chrome, const struct gt_ledger *ledger)
 	gt_json_raw(json, "}}\n]", 4);
 	if (object) {
 		put_closing(chrome, json, ledger);
-		gt_json_member_cstr(json, "traceName", slash ? slash + 1 : path);
+		gt_json_key(json, "traceName");
+		gt_json_string(json, name, length - packed);
 		gt_json_char(json, '}');
 	}
 	gt_json_char(json, '\n');
