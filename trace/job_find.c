@@ -16,8 +16,10 @@
 #include "readers/shell_word.h"
 #include "trace/file/copies.h"
 #include "trace/file/header.h"
+#include "trace/file/merged.h"
 #include "trace/file/runs.h"
 #include "trace/file/same.h"
+#include "trace/file_name.h"
 #include "trace/first_block.h"
 #include "trace/job.h"
 #include "trace/segment_files.h"
@@ -217,13 +219,32 @@ static int drop_unreadable(struct gt_job *job, const char *folder, size_t first,
 	return job->paths.count > first ? 0 : -EBADMSG;
 }
 
-/* One line, however many there are. */
-static int drop_copies(struct gt_job *job, size_t first, void (*complain)(const char *line))
+static int find_merged(char *const *paths, size_t count, size_t *ret_in)
+{
+	bool *is_own = calloc(count + 1, sizeof(*is_own));
+	int rc = is_own ? 0 : -ENOMEM;
+
+	for (size_t i = 0; !rc && i < count; i++) {
+		struct gt_file_name name;
+
+		gt_file_name_parse(paths[i], &name);
+		is_own[i] = name.is_ours;
+	}
+	if (!rc)
+		rc = gt_job_merged(paths, is_own, count, ret_in);
+	free(is_own);
+	return rc;
+}
+
+/* Those that @find says are of others. One line, however many there are. */
+static int drop_found(struct gt_job *job, size_t first, const char *words,
+		      int (*find)(char *const *paths, size_t count, size_t *ret_of),
+		      void (*complain)(const char *line))
 {
 	size_t count = job->paths.count - first, copies = 0, any = 0;
 	size_t *copy_of = malloc((count + 1) * sizeof(*copy_of));
 	char line[8400], more[64] = "";
-	int rc = copy_of ? gt_job_copies(job->paths.at + first, count, copy_of) : -ENOMEM;
+	int rc = copy_of ? find(job->paths.at + first, count, copy_of) : -ENOMEM;
 
 	for (size_t i = 0; !rc && i < count; i++)
 		if (copy_of[i] != i && !copies++)
@@ -231,8 +252,9 @@ static int drop_copies(struct gt_job *job, size_t first, void (*complain)(const 
 	if (copies > 1)
 		snprintf(more, sizeof(more), " (and %zu more)", copies - 1);
 	if (copies) {
-		snprintf(line, sizeof(line), "%.4096s: left out, it is a copy of %.4096s%s",
-			 job->paths.at[first + any], job->paths.at[first + copy_of[any]], more);
+		snprintf(line, sizeof(line), "%.4096s: left out, %s %.4096s%s",
+			 job->paths.at[first + any], words, job->paths.at[first + copy_of[any]],
+			 more);
 		complain(line);
 	}
 	for (size_t i = 0; copies && i < count; i++)
@@ -315,7 +337,9 @@ static int add_folder(struct gt_job *job, const char *folder, bool readable,
 		return -EBADMSG;
 	rc = readable ? drop_unreadable(job, folder, before, complain) : 0;
 	if (!rc && readable)
-		rc = drop_copies(job, before, complain);
+		rc = drop_found(job, before, "it is a copy of", gt_job_copies, complain);
+	if (!rc && readable)
+		rc = drop_found(job, before, "its processes are also in", find_merged, complain);
 	return rc || !readable ? rc : drop_earlier_runs(job, folder, before, complain);
 }
 

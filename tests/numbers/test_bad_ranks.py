@@ -192,6 +192,19 @@ def test_a_copy():
         assert summed(where, "it is a copy of") == 4 * KERNELS
 
 
+def test_a_merged_file_beside_its_ranks():
+    """It is left out; where it holds more than they do, they are."""
+    where = written(traces())
+    cases.run("merge", f"--output={where}/all.json", where)
+    assert summed(where, f"all.json: left out, its processes are also in {where}/rank0.json") == 4 * KERNELS
+    assert len(lines(compared(where)[1])) == 1
+    for rank, more in enumerate(["all.json (and 2 more)", "all.json (and 1 more)", "all.json"]):
+        os.remove(f"{where}/rank{rank}.json")
+        assert summed(where, f"rank{rank + 1}.json: left out, its processes are also in {where}/{more}") == 4 * KERNELS
+    os.remove(where + "/rank3.json")
+    assert summed(where) == 4 * KERNELS
+
+
 def test_a_rank_twice():
     """Of two processes of a rank one is compared, and it is said."""
     other = members(seed=5)[2].trace(4)
