@@ -82,7 +82,7 @@ class LauncherTests:
     def test_some_ranks_with_a_wrapper_each(self):
         done = subprocess.run([*self.start, *self.command("--ranks=1", PIPELINE)], check=False, capture_output=True,
                               text=True, cwd=self.scratch, env=under_mpi(), timeout=300)
-        self.assertEqual(self.ranks(), [1])
+        self.assertEqual((done.returncode, self.ranks()), (0, [1]), done.stderr)
         [line] = self.ours(done)
         self.assertEqual(line, f"gputrace: rank 0 ran untraced, by --ranks=1; those ranks write into {self.traces()[0].parent}")
 
@@ -133,6 +133,54 @@ class TestHydra(LauncherTests, RanksTest):
                        env=under_mpi(), timeout=300)
         self.assertEqual(sorted(len(list(folder.glob("*.json"))) for folder in (self.scratch / "gputrace-out").iterdir()),
                          [4, 4])
+
+
+SPACES = ["unshare", *([] if os.geteuid() == 0 else ["--map-root-user"]), "--uts", "--mount", "--pid", "--mount-proc", "--fork",
+          "--kill-child"]
+
+# What mpiexec calls in place of ssh: [-x] HOST COMMAND...
+ENTER = f"""#!/bin/sh
+[ "$1" != -x ] || shift
+host=$1; shift
+exec {' '.join(SPACES)} sh -c "hostname $host; mount --bind {{folder}}/boot.$host /proc/sys/kernel/random/boot_id; $*"
+"""
+
+
+class TestHydraHosts(RanksTest):
+    """Two ranks on each of two hosts, which are namespaces."""
+
+    def setUp(self):
+        super().setUp()
+        if not shutil.which("mpiexec.hydra"):
+            self.skipTest("mpiexec.hydra is not installed")
+        if subprocess.run([*SPACES, "hostname", "x"], check=False, capture_output=True).returncode:
+            self.skipTest("no namespaces can be made")
+        for host in "ab":
+            (self.scratch / f"boot.{host}").write_text(f"0000000{host}-1111-2222-3333-444444444444\n", encoding="ascii")
+        enter = self.scratch / "enter"
+        enter.write_text(ENTER.format(folder=self.scratch), encoding="ascii")
+        enter.chmod(0o755)
+        self.start = ("mpiexec.hydra", "-launcher", "ssh", "-launcher-exec", str(enter), "-localhost", "127.0.0.1", "-hosts", "a,b",
+                      "-n", "4", "-ppn", "2")
+
+    def check_traces(self):
+        self.assertEqual(self.ranks(), [0, 1, 2, 3])
+        for trace in map(self.load, self.traces()):
+            rank = trace["distributedInfo"]["rank"]
+            self.assertEqual(trace["distributedInfo"], {"rank": rank, "world_size": 4, "local_rank": rank % 2})
+            self.assertEqual((trace["metadata"]["hostname"], trace["metadata"]["boot"][7]), ("ab"[rank // 2],) * 2)
+
+    def test_one_wrapper_around_the_launcher(self):
+        done = self.run_it("--output=out", *self.start, PIPELINE, env=under_mpi(), text=True)
+        self.check_traces()
+        self.assertIn("4 traces of all 4 ranks in", self.ours(done)[0])
+
+    def test_a_wrapper_per_rank(self):
+        """Hydra gives the job no id: the hosts have a folder in common by --output alone."""
+        done = subprocess.run([*self.start, *self.command("--output=out", PIPELINE)], check=False, capture_output=True, text=True,
+                              cwd=self.scratch, env=under_mpi(), timeout=300)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.check_traces()
 
 
 class TestWhatLaunchersSet(RanksTest):
