@@ -96,8 +96,12 @@ static void take_distributed(struct gt_header *header, const struct gt_span *obj
 {
 	struct gt_span backend = find(object, "backend");
 	char *text = text_of(&backend);
+	int64_t rank;
 
-	header->has_rank |= find_int(object, "rank", &header->rank);
+	if (find_int(object, "rank", &rank) && rank >= INT32_MIN && rank <= INT32_MAX) {
+		header->has_rank = true;
+		header->rank = rank;
+	}
 	find_int(object, "world_size", &header->world_size);
 	if (text) {
 		free(header->backend);

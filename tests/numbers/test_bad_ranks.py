@@ -180,6 +180,15 @@ def test_ranks_of_no_known_number():
     assert summed(where) == 4 * KERNELS
 
 
+def test_a_rank_that_cannot_be():
+    """It is no rank, and not the one that its last 32 bits would be."""
+    for rank in (2**40, "1", None):
+        found = traces()
+        found["rank1.json"]["distributedInfo"]["rank"] = rank
+        of, said = compared(written(found))
+        assert sorted(of.values()) == [8] * 4 and "has a rank that another one has" not in said, (rank, of, said)
+
+
 def test_a_copy():
     """Plain or packed."""
     for name in ("copy.json", "copy.json.gz"):
