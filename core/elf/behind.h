@@ -4,7 +4,7 @@
  * the order of the program, and then in what the caller was loaded with: by Python, or a plug-in,
  * for itself alone. So the function may be another one for each module that calls it. Any thread;
  * no lock (reach.h), but where the loader must be asked: on glibc before 2.35, while another
- * thread is in dlclose, and where neither the program nor the module has the function. errno is
+ * thread is in dlclose, for an indirect function, and where nobody in its scope has it. errno is
  * kept, and no error is left for the program's dlerror. What is found stays mapped.
  */
 #ifndef GT_CORE_ELF_BEHIND_H

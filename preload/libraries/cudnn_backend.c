@@ -313,21 +313,25 @@ void cudnn_use_plan(const void *plan, const void *pack, struct gt_math_call *cal
 
 /* ---- the functions ---- */
 
-static void *real(struct gt_behind *function, const char *name, const void *caller)
+struct function {
+	struct gt_behind behind;
+	_Atomic bool is_missing;
+};
+
+static void *real(struct function *function, const char *name, const void *caller)
 {
-	static _Atomic bool is_missing;
-	void *found = gt_behind_known(function);
+	void *found = gt_behind_known(&function->behind);
 
 	if (__builtin_expect(found != NULL, 1))
 		return found;
-	found = gt_behind_look(function, name, cudnn_library.sonames, caller);
-	if (!found && !atomic_exchange(&is_missing, true))
+	found = gt_behind_look(&function->behind, name, cudnn_library.sonames, caller);
+	if (!found && !atomic_exchange(&function->is_missing, true))
 		math_missing(name, cudnn_library.name);
 	return found;
 }
 
 #define REAL(symbol)                                                                               \
-	static struct gt_behind function;                                                          \
+	static struct function function;                                                           \
 	__typeof__(symbol) *go_on =                                                                \
 		(__typeof__(symbol) *)real(&function, #symbol, __builtin_return_address(0))
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Parts of first_calls.c: a cuBLAS that answers with NUMBER, a plug-in that calls it, and one whose
- * constructor tells.
+ * Parts of first_calls.c: a cuBLAS that answers with NUMBER, by an indirect function or not, a
+ * plug-in that calls it, and one whose constructor tells.
  */
 #ifdef NUMBER
 int cublasSgemm_v2(void);
@@ -9,10 +9,24 @@ int cublasDgemm_v2(void);
 int cublasCgemm_v2(void);
 int cublasGetProperty(int what, int *value);
 
+#ifdef INDIRECT
+static int multiply(void)
+{
+	return NUMBER;
+}
+
+__attribute__((used)) static int (*choose(void))(void)
+{
+	return multiply;
+}
+
+int cublasSgemm_v2(void) __attribute__((ifunc("choose")));
+#else
 int cublasSgemm_v2(void)
 {
 	return NUMBER;
 }
+#endif
 
 int cublasDgemm_v2(void)
 {

@@ -49,6 +49,7 @@ class FirstCalls(LibraryCase):
     def test_scopes(self):
         """A plug-in's own library, and one that is there for all: it comes first, but for what has its functions already."""
         self.check("3\n5 3\n", ALONE, "scopes", "plug_3", "cublas_5", "plug_5")
+        self.check("7\n5 7\n", ALONE, "scopes", "plug_7", "cublas_5", "plug_5")
         self.check("3\n3 3\n", LINKED, "scopes", "plug_5", "cublas_5", "plug_5")
 
 

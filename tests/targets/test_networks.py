@@ -9,6 +9,7 @@ import os
 import sys
 import unittest
 
+import preloading
 from library_case import LibraryCase
 
 CONVOLUTION = 2 * (8 * 128 * 28 * 53) * (32 * 3 * 5)
@@ -76,6 +77,18 @@ class Networks(LibraryCase):
                 self.assertEqual([e["name"] for e in calls], [call[0] for call in CALLS])
                 self.assertEqual(len([e for e in calls if "FLOPs" in e["args"]]), 6 if known else 0)
                 self.empty()
+
+    @unittest.skipIf(preloading.RUNTIMES, "Python has no sanitizer")
+    def test_missing_functions(self):
+        """Without a cuDNN: each function is named once, and refused."""
+        self.program = sys.executable
+        with open(self.folder + "/calls.py", "w", encoding="utf-8") as file:
+            file.write("import ctypes\nctypes.CDLL('libcuda.so.1').cuInit(0)\nhere, made = ctypes.CDLL(None), ctypes.c_void_p()\nfor i in range(2):\n"
+                       "    print(here.cudnnBackendCreateDescriptor(0, ctypes.byref(made)), here.cudnnBackendDestroyDescriptor(made))\n")
+        said, errors = self.run_program(self.folder + "/calls.py", "--libraries=cudnn")
+        self.assertEqual(said, "3000 3000\n" * 2)
+        for name in ("cudnnBackendCreateDescriptor", "cudnnBackendDestroyDescriptor"):
+            self.assertEqual(errors.count(f"has no {name}: calls of it are refused"), 1, errors)
 
     def test_not_without_the_option(self):
         self.run_program("all")
