@@ -109,6 +109,11 @@ static int init_5(void **context, uint64_t hash, int *mask, const char *communic
 	return begin(context, mask, hash, ranks, rank);
 }
 
+static int init_2(void **context, int *mask)
+{
+	return begin(context, mask, 0, 0, -1);
+}
+
 static int finalize(void *context)
 {
 	struct nccl_context *c = context;
@@ -236,6 +241,55 @@ static int start(void *context, void **handle, struct nccl_event *event)
 	return 0;
 }
 
+/* An operation of version 2 or 3, as version 4 has it: the communicator is that of the event. The
+ * number of channels is only the most that it may take. */
+static int start_old(void **handle, const struct nccl_event_2 *old, const char *algorithm,
+		     const char *protocol)
+{
+	bool is_message = (uint8_t)old->type == NCCL_EVENT_MESSAGE;
+	struct nccl_context of = {.hash = is_message ? old->message.hash : old->collective.hash,
+				  .rank = (uint32_t)(old->rank + 1)};
+	struct nccl_event event = {.type = (uint8_t)old->type};
+
+	if (is_message) {
+		event.message.function = old->message.function;
+		event.message.type = old->message.type;
+		event.message.count = old->message.count;
+		event.message.peer = old->message.peer;
+	} else {
+		event.collective.function = old->collective.function;
+		event.collective.type = old->collective.type;
+		event.collective.count = old->collective.count;
+		event.collective.algorithm = algorithm;
+		event.collective.protocol = protocol;
+	}
+	return start(&of, handle, &event);
+}
+
+static bool is_operation(const struct nccl_event *event)
+{
+	return (uint8_t)event->type == NCCL_EVENT_COLLECTIVE ||
+	       (uint8_t)event->type == NCCL_EVENT_MESSAGE;
+}
+
+static int start_2(void *context, void **handle, struct nccl_event *event)
+{
+	const struct nccl_event_2 *old = (const void *)event;
+
+	return is_operation(event) ? start_old(handle, old, old->collective.of_2.algorithm,
+					       old->collective.of_2.protocol)
+				   : start(context, handle, event);
+}
+
+static int start_3(void *context, void **handle, struct nccl_event *event)
+{
+	const struct nccl_event_2 *old = (const void *)event;
+
+	return is_operation(event) ? start_old(handle, old, old->collective.of_3.algorithm,
+					       old->collective.of_3.protocol)
+				   : start(context, handle, event);
+}
+
 static int stop(void *handle)
 {
 	enum nccl_handle_kind kind = nccl_handle_kind(handle);
@@ -256,9 +310,14 @@ static int record(void *handle, int state, union nccl_state_args *args)
 
 #define NAME "gputrace"
 
+extern const struct nccl_profiler_2 ncclProfiler_v2, ncclProfiler_v3;
 extern const struct nccl_profiler_4 ncclProfiler_v4;
 extern const struct nccl_profiler_5 ncclProfiler_v5, ncclProfiler_v6;
 
+EXPORTED const struct nccl_profiler_2 ncclProfiler_v2 = {NAME, init_2, start_2,
+							 stop, record, finalize};
+EXPORTED const struct nccl_profiler_2 ncclProfiler_v3 = {NAME, init_2, start_3,
+							 stop, record, finalize};
 EXPORTED const struct nccl_profiler_4 ncclProfiler_v4 = {NAME, init_4, start,
 							 stop, record, finalize};
 EXPORTED const struct nccl_profiler_5 ncclProfiler_v5 = {NAME, init_5, start,

@@ -270,14 +270,29 @@ class Collectives(unittest.TestCase):
     def test_profiler_versions(self):
         """NCCL asks for the newest version that it knows: all of the plug-in's are used, also by a newer NCCL; an older
         one finds none, and goes on."""
-        for version, algorithm in (("4", "TREE"), ("5", "TREE"), ("9", "TREE"), ("3", None)):
+        for version, algorithm in (("2", "TREE"), ("3", "TREE"), ("4", "TREE"), ("5", "TREE"), ("9", "TREE"), ("1", None)):
             shutil.rmtree(self.folder + "/out", ignore_errors=True)
             self.run_program("device", "2", options=["--libraries=nccl-profiler"], devices=2, SIMNCCL_PROFILER=version)
             trace = trace_file.Trace(trace_file.find(self.folder)[0])
             kernels = [e["args"] for e in trace.gpu if e["name"].startswith("nccl")]
-            self.assertEqual([k.get("algorithm") for k in kernels], [algorithm] * 2, version)
+            self.assertEqual([(k.get("algorithm"), k.get("protocol")) for k in kernels],
+                             [(algorithm, "SIMPLE" if algorithm else None)] * 2, version)
+            self.assertEqual([k.get("channels") for k in kernels], [2 if version > "3" else None] * 2)
             self.assertEqual([(k["Rank"], k["Seq"], k["Group size"]) for k in kernels], [(k["device"], 1, 2) for k in kernels])
             self.assertEqual(trace.ledger["nccl_operations_told"], 2 if algorithm else 0)
+
+    def test_old_profiler(self):
+        """Version 3 tells no bytes of a transfer, and no number of channels."""
+        trace = trace_file.Trace(self.train(libraries="nccl-profiler", SIMNCCL_NETWORK="5000", SIMNCCL_PROFILER="3")[3])
+        network = [e["args"] for e in trace.slices if e["name"] == "NCCL network"]
+        self.assertEqual(len(network), trace.ledger["nccl_operations_told"])
+        self.assertEqual(sum(a["transfers"] for a in network), trace.ledger["nccl_network_transfers"])
+        self.assertEqual({a["Rank"] for a in network if a["Group size"] == RANKS}, {3})
+        self.assertEqual([a for a in network if "sent bytes" in a or "channels" in a], [])
+        self.assertGreater(min(a["GPU wait (ns)"] for a in network), 0)
+        # without bytes there is no rate to compare
+        rows = self.ranks_tables()[0]["rank_network"]
+        self.assertEqual([row["Times the Middle Rank"] for row in rows], [None] * RANKS)
 
     def test_own_profiler(self):
         """NCCL loads one plug-in only: the program's stays, and that is said."""

@@ -5,7 +5,7 @@
  * communicator and closed with the last. Operations are reported behind their launch, by the thread
  * that launches.
  *
- *   SIMNCCL_PROFILER=N    the newest version that this NCCL knows (6), to 4
+ *   SIMNCCL_PROFILER=N    the newest version that this NCCL knows (6), to 2
  *   SIMNCCL_NETWORK=NS    the proxies transfer what collectives and sends give: in each state of
  * each transfer they wait so long
  */
@@ -25,7 +25,7 @@
 #define CHANNELS 2
 #define STEPS    3
 #define NEWEST   6
-#define OLDEST   4
+#define OLDEST   2
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static int references;
@@ -79,7 +79,9 @@ static void log_nothing(int level, unsigned long flags, const char *file, int li
 
 static int init(ncclComm_t comm)
 {
-	if (version == OLDEST)
+	if (version < 4)
+		return ((sim_init_2)profiler->init)(&comm->profiler, &mask);
+	if (version == 4)
 		return ((sim_init_4)profiler->init)(&comm->profiler, &mask, NULL, comm->hash, 1,
 						    comm->ranks, comm->rank, log_nothing);
 	return ((sim_init_5)profiler->init)(&comm->profiler, comm->hash, &mask, NULL, 1,
@@ -116,24 +118,66 @@ void sim_profiler_finalize(ncclComm_t comm)
 
 /* ---- events ---- */
 
-/* Of version 4 the rest of the descriptor is what lay on the stack. */
-static void *start(void *context, struct sim_descriptor_5 *descriptor)
+/* What only the older versions have, of a communicator. */
+#define FILL_OLD(old, d, hash)                                                                     \
+	do {                                                                                       \
+		(old)->type = (uint8_t)(d)->type;                                                  \
+		(old)->parentObj = (d)->parentObj;                                                 \
+		(old)->rank = (d)->rank;                                                           \
+		if ((d)->type == SIM_PROFILE_P2P) {                                                \
+			(old)->p2p.commHash = hash;                                                \
+			(old)->p2p.func = (d)->p2p.func;                                           \
+			(old)->p2p.datatype = (d)->p2p.datatype;                                   \
+			(old)->p2p.count = (d)->p2p.count;                                         \
+			(old)->p2p.peer = (d)->p2p.peer;                                           \
+		} else {                                                                           \
+			(old)->coll.commHash = hash;                                               \
+			(old)->coll.func = (d)->coll.func;                                         \
+			(old)->coll.count = (d)->coll.count;                                       \
+			(old)->coll.datatype = (d)->coll.datatype;                                 \
+			(old)->coll.nMaxChannels = (d)->coll.nChannels;                            \
+			(old)->coll.algo = (d)->coll.algo;                                         \
+			(old)->coll.proto = (d)->coll.proto;                                       \
+		}                                                                                  \
+	} while (0)
+
+/* Of the older versions the rest of a descriptor is what lay on the stack. */
+static void *start_of(ncclComm_t comm, void *context, struct sim_descriptor_5 *descriptor)
 {
-	struct sim_descriptor_4 old;
+	union {
+		struct sim_descriptor_2 of_2;
+		struct sim_descriptor_3 of_3;
+		struct sim_descriptor_4 of_4;
+	} old;
+	bool is_operation =
+		descriptor->type == SIM_PROFILE_COLL || descriptor->type == SIM_PROFILE_P2P;
 	void *handle = (void *)-1;
 
-	if (version != OLDEST) {
+	if (version > 4) {
 		profiler->startEvent(context, &handle, descriptor);
 		return handle;
 	}
 	if (descriptor->type > UINT8_MAX)
 		return NULL;
 	memset(&old, 0xa5, sizeof(old));
-	memcpy(&old.rank, &descriptor->rank, sizeof(old) - offsetof(struct sim_descriptor_4, rank));
-	old.parentObj = descriptor->parentObj;
-	old.type = (uint8_t)descriptor->type;
+	if (version == 4 || !is_operation) {
+		memcpy(&old.of_4.rank, &descriptor->rank,
+		       sizeof(old.of_4) - offsetof(struct sim_descriptor_4, rank));
+		old.of_4.parentObj = descriptor->parentObj;
+		old.of_4.type = (uint8_t)descriptor->type;
+	} else if (version == 3) {
+		FILL_OLD(&old.of_3, descriptor, comm->hash);
+	} else {
+		FILL_OLD(&old.of_2, descriptor, comm->hash);
+	}
 	profiler->startEvent(context, &handle, &old);
 	return handle;
+}
+
+/* Of what is no operation. */
+static void *start(void *context, struct sim_descriptor_5 *descriptor)
+{
+	return start_of(NULL, context, descriptor);
 }
 
 static void stop(void *handle)
@@ -147,7 +191,7 @@ static void state(void *handle, int to, size_t bytes)
 	union sim_state_args args = {.transSize = bytes};
 
 	if (handle)
-		profiler->recordEventState(handle, to, &args);
+		profiler->recordEventState(handle, to, version < 4 ? NULL : &args);
 }
 
 static const char *const functions[] = {"AllReduce",     "Broadcast", "Reduce", "AllGather",
@@ -173,7 +217,7 @@ static void *begin_message(const struct sim_operation *op, void *group)
 	d.p2p.peer = op->peer;
 	d.p2p.nChannels = CHANNELS;
 	d.p2p.parentGroup = d.parentObj = group;
-	return start(op->comm->profiler, &d);
+	return start_of(op->comm, op->comm->profiler, &d);
 }
 
 static void *begin_collective(const struct sim_operation *op, void *group)
@@ -191,7 +235,7 @@ static void *begin_collective(const struct sim_operation *op, void *group)
 	d.coll.algo = is_tree ? "TREE" : "RING";
 	d.coll.proto = op->count > 1024 ? "SIMPLE" : "LL";
 	d.coll.parentGroup = d.parentObj = group;
-	return start(op->comm->profiler, &d);
+	return start_of(op->comm, op->comm->profiler, &d);
 }
 
 /* ---- the proxies' thread ---- */

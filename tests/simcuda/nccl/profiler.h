@@ -80,6 +80,43 @@ enum {
 SIM_DESCRIPTOR(sim_descriptor_4, uint8_t, );
 SIM_DESCRIPTOR(sim_descriptor_5, uint64_t, void *parentGroup;);
 
+/* Of versions 2 and 3; @traffic: what only version 2 has. */
+#define SIM_OLD_DESCRIPTOR(name, traffic)                                                          \
+	struct name {                                                                              \
+		uint8_t type;                                                                      \
+		void *parentObj;                                                                   \
+		int rank;                                                                          \
+		union {                                                                            \
+			struct {                                                                   \
+				const char *name;                                                  \
+				uint64_t commHash;                                                 \
+				uint64_t seqNumber;                                                \
+				const char *func;                                                  \
+				void const *sendBuff;                                              \
+				void *recvBuff;                                                    \
+				size_t count;                                                      \
+				int root;                                                          \
+				const char *datatype;                                              \
+				traffic uint8_t nMaxChannels;                                      \
+				uint8_t nWarps;                                                    \
+				const char *algo;                                                  \
+				const char *proto;                                                 \
+			} coll;                                                                    \
+			struct {                                                                   \
+				const char *name;                                                  \
+				uint64_t commHash;                                                 \
+				const char *func;                                                  \
+				void *buff;                                                        \
+				const char *datatype;                                              \
+				size_t count;                                                      \
+				int peer;                                                          \
+			} p2p;                                                                     \
+		};                                                                                 \
+	}
+
+SIM_OLD_DESCRIPTOR(sim_descriptor_2, size_t trafficBytes;);
+SIM_OLD_DESCRIPTOR(sim_descriptor_3, );
+
 union sim_state_args {
 	size_t transSize;
 	void *data;
@@ -98,6 +135,7 @@ struct sim_profiler {
 	int (*finalize)(void *context);
 };
 
+typedef int (*sim_init_2)(void **context, int *mask);
 typedef int (*sim_init_4)(void **context, int *mask, const char *name, uint64_t hash, int nodes,
 			  int ranks, int rank, sim_logger log);
 typedef int (*sim_init_5)(void **context, uint64_t hash, int *mask, const char *name, int nodes,
