@@ -173,6 +173,8 @@ int gt_pack_again(const struct gt_pin *packed, const struct gt_pin *plain)
 
 	if (to < 0)
 		return rc;
+	if (!rc && fchown(to, packed->status.st_uid, packed->status.st_gid) && geteuid() == 0)
+		rc = -errno; /* it would no longer be readable by whose it is */
 	close(to);
 	if (!rc)
 		rc = gt_pin_replace(packed, part);
