@@ -230,6 +230,7 @@ static const struct workload workloads[] = {
 	{"rate100k", 1, 1, launch_kernel, 100000, 0, NULL},
 	{"rate200k", 1, 1, launch_kernel, 200000, 0, NULL},
 	{"rate300k", 1, 1, launch_kernel, 300000, 0, NULL},
+	{"rate400k", 1, 1, launch_kernel, 400000, 0, NULL},
 	{"graph", 1, GRAPH_NODES, replay, 0, 0, make_graph},
 	{"copies", 1, 1, copy, 0, 0, NULL},
 	{"blocks", 1, 1, allocate_and_free, 0, 0, NULL},

@@ -71,6 +71,11 @@ void gt_turn_all(struct gt_pipeline *p)
 	take(p, gt_collectors_waiting(&p->collectors));
 }
 
+uint32_t gt_turn_fullest(struct gt_pipeline *p)
+{
+	return gt_rings_fullest(&p->rings);
+}
+
 static uint64_t clock_pause(const struct gt_clock *clock)
 {
 	return clock->count == 1   ? CLOCK_SECOND_NS

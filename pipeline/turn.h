@@ -36,6 +36,10 @@ uint64_t gt_turn_round(struct gt_pipeline *pipeline);
  * end. */
 void gt_turn_all(struct gt_pipeline *pipeline);
 
+/* How full the fullest ring was when it was drained, since the last time that this was asked: in
+ * thousandths. */
+uint32_t gt_turn_fullest(struct gt_pipeline *p);
+
 /* The range of the window has ended at @time: a kill may come before the drain thread sees it. Any
  * thread; one store. */
 void gt_turn_range_ended(const struct gt_pipeline *pipeline, uint64_t time);

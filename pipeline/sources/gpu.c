@@ -254,15 +254,16 @@ static void read_clock(struct gt_gpu *gpu)
 /* ---- its buffers ---- */
 
 /* One buffer. The rings come between its parts: they are small and their threads do not wait. But
- * for each call that is taken a record is read first: calls alone, more than we can take, would
- * keep us busy and be forgotten before their records are read. */
+ * for each launch that is taken a record is read first: launches alone, more than we can take,
+ * would keep us busy and be forgotten before their records are read. */
 static uint64_t read_buffer(struct gt_gpu *gpu, struct gt_cupti_reading *reading,
 			    const struct gt_collector_turn *turn)
 {
-	uint64_t records = 0, others = 0;
+	const uint64_t *launches = &gpu->ledger->count[GT_LEDGER_LAUNCHES_SEEN];
+	uint64_t records = 0, others = 0, before = *launches;
 
 	while (gt_cupti_read_part(reading, &gpu->translate, &records))
-		if (records >= others)
+		if (records >= *launches - before)
 			others += turn->others(turn->context);
 	return records + others;
 }

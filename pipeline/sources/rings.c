@@ -99,12 +99,31 @@ static void see_range_end(const struct gt_rings *rings)
 		metadata->window_end = metadata->window_begin;
 }
 
-static uint64_t drain_ring(const struct gt_rings *rings, struct gt_thread *thread)
+/* By what its thread has written since it was drained last: what is kept longer is no sign of
+ * haste. */
+static void see_fill(struct gt_rings *rings, const struct gt_ring *ring, uint64_t end)
+{
+	uint64_t fill = ring->capacity ? (end - ring->read) * 1000 / ring->capacity : 0;
+
+	if (fill > rings->fullest)
+		rings->fullest = (uint32_t)fill;
+}
+
+uint32_t gt_rings_fullest(struct gt_rings *rings)
+{
+	uint32_t fullest = rings->fullest;
+
+	rings->fullest = 0;
+	return fullest;
+}
+
+static uint64_t drain_ring(struct gt_rings *rings, struct gt_thread *thread)
 {
 	uint64_t end = gt_ring_end(&thread->ring); /* its thread may be faster than we are */
 	const struct gt_ring_record *record;
 	uint64_t count = 0;
 
+	see_fill(rings, &thread->ring, end);
 	see_range_end(rings);
 	for (; gt_ring_has_before(&thread->ring, end); count++) {
 		record = gt_ring_next(&thread->ring);
@@ -133,7 +152,7 @@ static void end_thread(const struct gt_rings *rings, struct gt_thread *thread)
 /* Empties every ring. Returns how many records there were. */
 static uint64_t drain(void *part)
 {
-	const struct gt_rings *rings = part;
+	struct gt_rings *rings = part;
 	uint64_t count = 0;
 
 	gt_ranges_round_begins(rings->ranges);

@@ -7,6 +7,7 @@
 #define GT_PIPELINE_SOURCES_RINGS_H
 
 #include <stdbool.h>
+#include <stdint.h>
 
 struct gt_calls;
 struct gt_capture_filter;
@@ -17,7 +18,7 @@ struct gt_release;
 struct gt_samples;
 struct gt_thread_names;
 
-/* All is given. */
+/* Given: all but the last, which is zero at first. */
 struct gt_rings {
 	const struct gt_config *config;
 	struct gt_thread_names *threads;
@@ -27,7 +28,12 @@ struct gt_rings {
 	const struct gt_release *release;
 	struct gt_metadata *metadata; /* its window */
 	const struct gt_capture_filter *filter;
-	bool waits; /* the window begins later: calls are not recorded yet */
+	bool waits;       /* the window begins later: calls are not recorded yet */
+	uint32_t fullest; /* how full one was since it was asked for, in thousandths */
 };
+
+/* How full the fullest ring was when it was drained, since the last time that this was asked: in
+ * thousandths. */
+uint32_t gt_rings_fullest(struct gt_rings *rings);
 
 #endif
