@@ -118,6 +118,11 @@ struct gt_range_forward {
 #define GT_RANGE_BUCKETS  1024u
 #define GT_RANGE_IDS      (1u << 17)
 
+/* Of ranges and their shadows together, and so many ranges that each has room for two. */
+#define GT_RANGE_MEMORY   (48u << 20)
+#define GT_RANGE_EACH     (sizeof(struct gt_range) + 2 * sizeof(struct gt_shadow))
+#define GT_RANGE_MOST     (GT_RANGE_MEMORY / GT_RANGE_EACH)
+
 /* All ranges of the session. */
 struct gt_ranges {
 	const struct gt_clock *clock;
@@ -138,6 +143,7 @@ struct gt_ranges {
 	uint64_t next_id;
 	uint64_t next_settle; /* MONOTONIC ns */
 	uint64_t lost;
+	uint64_t made;       /* of the arena */
 	size_t string_bytes; /* that names of ranges take */
 	struct gt_range_steps steps;
 	bool operators; /* of PyTorch are reported by their names */

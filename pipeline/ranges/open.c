@@ -23,7 +23,9 @@ static struct gt_range *get_room(struct gt_ranges *ranges)
 	struct gt_range *range;
 
 	if (!ranges->free_ranges) {
-		range = gt_arena_get(&ranges->arena, sizeof(*range));
+		range = ranges->made < GT_RANGE_MOST ? gt_arena_get(&ranges->arena, sizeof(*range))
+						     : NULL;
+		ranges->made += range != NULL;
 		if (range)
 			return range;
 		gt_range_settle_oldest(ranges);

@@ -7,8 +7,6 @@
 
 #include "core/guest/clock.h"
 
-#define MEMORY_MAX (48u << 20)
-
 /* External ids of ranges begin here, away from those that frameworks give; in recovery behind
  * them. */
 #define FIRST_ID   1000000000u
@@ -21,7 +19,7 @@ struct gt_ranges *gt_ranges_new(const struct gt_ranges_options *options)
 
 	if (!ranges)
 		return NULL;
-	gt_arena_init(&ranges->arena, MEMORY_MAX);
+	gt_arena_init(&ranges->arena, GT_RANGE_MEMORY);
 	ranges->closed_last = &ranges->closed_first;
 	ranges->next_id = FIRST_ID;
 	ranges->steps.wanted = options->step_range;
