@@ -19,6 +19,7 @@ const struct gt_bench_workload gt_bench_workloads[] = {
 	{"rate100k", "100 000 launches a second", 0, 4, 100000, false, false},
 	{"rate200k", "200 000 launches a second", 0, 4, 200000, false, false},
 	{"rate300k", "300 000 launches a second", 0, 4, 300000, false, false},
+	{"rate400k", "400 000 launches a second", 0, 4, 400000, false, false},
 	{"graph", "graph of 100 nodes", 5000, 20, 0, true, false},
 	{"copies", "4 KiB to the device", 5000, 20, 0, false, false},
 	{"blocks", "cuMemAlloc and cuMemFree", 1000, 20, 0, false, false},

@@ -16,7 +16,7 @@
 static const struct gt_cmdline_option options[] = {
 	{"workloads", "A,B,...", NULL,
 	 "run only these: loop, loop4, loop16, sets, queries (short calls around launches), rate1k "
-	 "to rate300k, graph, copies, blocks, decode, writes and locks (of the operating system), "
+	 "to rate400k, graph, copies, blocks, decode, writes and locks (of the operating system), "
 	 "products (of cuBLAS), transforms (of cuFFT), convolutions (of cuDNN), sparse (products "
 	 "of cuSPARSE), factors (of cuSOLVER)"},
 	{"levels", "A,B,...", NULL,
