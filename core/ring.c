@@ -22,6 +22,7 @@ int gt_ring_init(struct gt_ring *ring, size_t capacity)
 	if (!ring->data)
 		return -ENOMEM;
 	ring->capacity = size;
+	ring->usual = UINT64_MAX;
 	ring->seen_tail = ring->reserved = ring->read = ring->peak = 0;
 	atomic_init(&ring->head, 0);
 	atomic_init(&ring->tail, 0);

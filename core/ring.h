@@ -44,9 +44,11 @@ struct gt_ring {
 	uint64_t reserved;                  /* where the open reservation starts */
 	char *data;
 	size_t capacity; /* power of two */
+	uint64_t usual;  /* what is in it when the rest is kept for what matters most */
 };
 
-/* Maps @capacity bytes (rounded up to a power of two, at least a page). -ENOMEM. */
+/* Maps @capacity bytes (rounded up to a power of two, at least a page). Nothing of it is kept for
+ * what matters most. -ENOMEM. */
 int gt_ring_init(struct gt_ring *ring, size_t capacity);
 void gt_ring_fini(struct gt_ring *ring);
 
@@ -67,6 +69,24 @@ static inline struct gt_ring_record *gt_ring_reserve(struct gt_ring *ring, size_
 		return gt_ring_reserve_anew(ring, max);
 	ring->reserved = head;
 	return (struct gt_ring_record *)(void *)(ring->data + offset);
+}
+
+/* Producer: from now on the last eighth is kept for what matters most: see gt_ring_is_crowded. */
+static inline void gt_ring_keep_room(struct gt_ring *ring)
+{
+	ring->usual = ring->capacity - ring->capacity / 8;
+}
+
+/* Producer: whether only what matters most should be put in. Reads the consumer's tail only when it
+ * must. */
+static inline bool gt_ring_is_crowded(struct gt_ring *ring)
+{
+	uint64_t head = atomic_load_explicit(&ring->head, memory_order_relaxed);
+
+	if (__builtin_expect(head - ring->seen_tail <= ring->usual, 1))
+		return false;
+	ring->seen_tail = atomic_load_explicit(&ring->tail, memory_order_acquire);
+	return head - ring->seen_tail > ring->usual;
 }
 
 /* Producer: publishes the reserved record with @size bytes (<= max) and @type. */

@@ -157,6 +157,8 @@ static struct gt_thread *map_block(uint32_t percent)
 		gt_memory_unmap(thread, block_bytes());
 		goto refused;
 	}
+	if (registry.limits.keep_room)
+		gt_ring_keep_room(&thread->ring);
 	if (ring < registry.limits.ring_bytes)
 		atomic_fetch_add_explicit(&registry.degraded, 1, memory_order_relaxed);
 	return thread;

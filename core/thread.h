@@ -33,6 +33,8 @@ enum gt_thread_counter {
 	GT_THREAD_TENSORS_LOST,    /* blocks of PyTorch: ring full */
 	GT_THREAD_COST_NS,         /* not a count: what tracing has cost the thread */
 	GT_THREAD_LAUNCHES_PASSED, /* of the calls that passed those that start GPU work */
+	GT_THREAD_CALLS_THINNED,   /* --thin: calls that start no GPU work */
+	GT_THREAD_RANGES_THINNED,  /* --thin */
 	GT_THREAD_COUNTERS_
 };
 
@@ -63,6 +65,7 @@ struct gt_thread_limits {
 	size_t extra_bytes;
 	size_t max_bytes;
 	bool signal_stacks; /* threads without a signal stack get one */
+	bool keep_room;     /* in each ring for what matters most */
 };
 
 /* Starts (or, in a forked child, restarts) the registry. Not while threads are in gt_thread_get. */

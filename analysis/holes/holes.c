@@ -229,6 +229,22 @@ static size_t print_governed(const struct gt_reading *reading, FILE *out)
 	return *comma != 0;
 }
 
+/* Left out before rings were full: --thin. */
+static size_t print_thinned(const struct gt_reading *reading, FILE *out)
+{
+	int64_t ranges = count_of(reading, GT_LEDGER_RANGES_THINNED),
+		calls = count_of(reading, GT_LEDGER_CALLS_THINNED),
+		later = count_of(reading, GT_LEDGER_CALLS_THINNED_LATER);
+
+	if (!ranges && !calls && !later)
+		return 0;
+	fprintf(out,
+		"  left out by --thin, more was called than could be written: %" PRId64
+		" NVTX ranges, %" PRId64 " calls, the slices of %" PRId64 " calls of GPU work\n",
+		ranges, calls, later);
+	return 1;
+}
+
 /* Of a merged file some of its inputs, else the file itself. */
 static void print_without_ledger(const struct gt_reading *reading, FILE *out)
 {
@@ -271,7 +287,8 @@ bool gt_holes_filters(const struct gt_reading *reading, char ret_filters[GT_META
 size_t gt_holes_of_reading(const struct gt_reading *reading, FILE *out)
 {
 	return print_cut(reading, out) + print_ledger(reading, out) + print_removed(reading, out) +
-	       print_filtered(reading, out) + print_governed(reading, out);
+	       print_filtered(reading, out) + print_governed(reading, out) +
+	       print_thinned(reading, out);
 }
 
 static bool is_bearable(const struct gt_model *model, enum gt_ledger_key key, enum loss_kind kind)

@@ -23,7 +23,8 @@
 #define FILTERED  0x20000000u
 #define SPARING   0x10000000u /* of calls that start no GPU work: --max-overhead */
 #define SKIPPING  0x08000000u /* in this step: --max-overhead */
-#define NUMBER    (SKIPPING - 1)
+#define CROWDED   0x04000000u /* of calls that start no GPU work: --thin */
+#define NUMBER    (CROWDED - 1)
 
 /* In `lowered`. */
 #define NO_STACKS 1u
@@ -100,6 +101,14 @@ void gt_call_lower(const struct gt_call_lowered *how)
 		atomic_fetch_and(&source, ~SPARING);
 	if (how->steps < 2)
 		atomic_fetch_and(&source, ~SKIPPING);
+}
+
+void gt_call_thin(bool thins)
+{
+	if (thins)
+		atomic_fetch_or(&source, CROWDED);
+	else
+		atomic_fetch_and(&source, ~CROWDED);
 }
 
 /* How long the call must take to have a stack, ns. */
@@ -311,15 +320,21 @@ static uint32_t reasons(uint32_t now, enum gt_api_domain domain, uint32_t cbid)
 {
 	if (now & FILTERED && !gt_cuda_set_has(&filtered, domain, cbid))
 		now &= ~FILTERED;
-	if (!(now & (SPARING | SKIPPING)))
+	if (!(now & (SPARING | SKIPPING | CROWDED)))
 		return now;
 	if (gt_cuda_set_has(&droppable, domain, cbid))
-		return (now & ~SKIPPING) | SPARING;
-	return now & ~SPARING;
+		return (now & ~SKIPPING) | (now & SKIPPING ? SPARING : 0);
+	return now & ~(SPARING | CROWDED);
 }
 
-/* Forgets what another source opened. CLOSED, PAUSED, FILTERED, SPARING: this new call is not
- * recorded; SKIPPING: only whose its work is; 0: it is. */
+/* The last of the ring is kept for calls that start GPU work. */
+static bool is_crowded_out(struct gt_thread *thread, enum gt_api_domain domain, uint32_t cbid)
+{
+	return gt_ring_is_crowded(&thread->ring) && gt_cuda_set_has(&droppable, domain, cbid);
+}
+
+/* Forgets what another source opened. CLOSED, PAUSED, FILTERED, SPARING, CROWDED: this new call is
+ * not recorded; SKIPPING: only whose its work is; 0: it is. */
 static uint32_t look_at_source(struct call_state *state, enum gt_api_domain domain, uint32_t cbid)
 {
 	uint32_t now = atomic_load_explicit(&source, memory_order_relaxed);
@@ -361,7 +376,8 @@ static void pass_call(struct gt_thread *thread, struct call_state *state, uint16
 	gt_thread_count(thread, why & CLOSED     ? GT_THREAD_CALLS_LATE
 				: why & PAUSED   ? GT_THREAD_CALLS_PASSED
 				: why & FILTERED ? GT_THREAD_CALLS_FILTERED
-						 : GT_THREAD_CALLS_GOVERNED);
+				: why & SPARING  ? GT_THREAD_CALLS_GOVERNED
+						 : GT_THREAD_CALLS_THINNED);
 }
 
 /* The entry of a measured call is over. The reading of its start is part of it. */
@@ -409,6 +425,8 @@ void gt_call_enter(enum gt_api_domain domain, uint32_t cbid, uint32_t correlatio
 	state->correlation = correlation;
 	state->frame = frame;
 	state->measured = gt_stamp_is_due(&state->stamp) ? gt_clock_now() : 0;
+	if (!why_not && is_crowded_out(thread, domain, cbid))
+		why_not = CROWDED;
 	if (__builtin_expect(why_not & ~SKIPPING, 0))
 		pass_call(thread, state, (uint16_t)domain, cbid, why_not);
 	else

@@ -119,6 +119,10 @@ struct gt_call_lowered {
 /* From now on. Drain thread. */
 void gt_call_lower(const struct gt_call_lowered *lowered);
 
+/* Calls that start no GPU work (@droppable) are only counted (GT_THREAD_CALLS_THINNED), until this
+ * is called again: --thin. Drain thread. */
+void gt_call_thin(bool thins);
+
 /* Of so many steps one is recorded; 0, 1: all. */
 extern _Atomic uint32_t gt_call_step_period;
 

@@ -41,6 +41,11 @@ int InitializeInjectionNvtxExtension(nvtxExtModuleInfo_t *module)
 /* The session has ended: handlers become no-ops. */
 void gt_nvtx_stop(void);
 
+/* Of pushed ranges on one level of a thread only those are recorded that begin a millisecond after
+ * the last one, the others are counted (GT_THREAD_RANGES_THINNED); not calls of libraries. Until
+ * this is called again: --thin. Drain thread. */
+void gt_nvtx_thin(bool thins);
+
 /* Whether it has. */
 bool gt_nvtx_is_stopped(void);
 

@@ -24,14 +24,19 @@
  * never pops does not fill the memory. */
 #define GT_NVTX_LEVELS  60000u
 
+/* Levels of ranges that --thin may leave out; those from GT_NVTX_PACED - 1 on have one pace. */
+#define GT_NVTX_THINNED 32u
+#define GT_NVTX_PACED   8u
+
 /* Threads that annotate at the same time. */
 #define GT_NVTX_THREADS 4096u
 
 /* The open push/pop ranges of one domain. */
 struct gt_nvtx_stack {
 	uint32_t domain;
-	uint32_t depth; /* 0: may be reused for another domain */
-	uint32_t asked; /* its outermost range of --capture-range: level + 1; 0: none is open */
+	uint32_t depth;   /* 0: may be reused for another domain */
+	uint32_t asked;   /* its outermost range of --capture-range: level + 1; 0: none is open */
+	uint32_t thinned; /* open ranges that --thin has left out, a bit for each level */
 };
 
 /* State of one thread. Only the thread itself writes it. */
@@ -41,7 +46,8 @@ struct gt_nvtx_self {
 	uint32_t tid; /* as of the generation (early.h) */
 	uint32_t generation;
 	struct gt_stamp stamp;
-	uint32_t last; /* the stack that was used last */
+	uint32_t last;                 /* the stack that was used last */
+	uint64_t begun[GT_NVTX_PACED]; /* while --thin leaves out: when a range began, by level */
 	struct gt_nvtx_stack stacks[GT_NVTX_STACKS];
 };
 

@@ -33,10 +33,19 @@ enum moment {
 static _Atomic bool stopped;
 static _Atomic uint64_t lost, wrong;
 static _Atomic uint64_t last_id;
+static _Atomic bool thins;
+
+/* Between ranges of a level, while ranges are left out. */
+#define APART_NS 1000000u
 
 void gt_nvtx_stop(void)
 {
 	atomic_store(&stopped, true);
+}
+
+void gt_nvtx_thin(bool now)
+{
+	atomic_store(&thins, now);
 }
 
 bool gt_nvtx_is_stopped(void)
@@ -233,6 +242,48 @@ void gt_nvtx_write(struct gt_nvtx_call *call)
 	write_as(gt_nvtx_self(), call);
 }
 
+/* Its predecessor on this level has begun a moment ago. */
+static bool follows_closely(struct gt_nvtx_self *self, struct gt_nvtx_call *call)
+{
+	uint64_t *begun = &self->begun[call->id < GT_NVTX_PACED ? call->id : GT_NVTX_PACED - 1];
+
+	if (!call->time)
+		call->time = gt_clock_now();
+	if (call->time - *begun < APART_NS)
+		return true;
+	*begun = call->time;
+	return false;
+}
+
+/* --thin. What is open at most until the next launch tells least. */
+static bool leave_out(struct gt_nvtx_self *self, struct gt_nvtx_stack *stack,
+		      struct gt_nvtx_call *call)
+{
+	struct gt_thread *thread = gt_thread_self;
+
+	if (call->id >= GT_NVTX_THINNED || call->library || !gt_thread_is_known(thread) ||
+	    gt_forkguard_is_child())
+		return false;
+	if (__builtin_expect(!atomic_load_explicit(&thins, memory_order_relaxed), 1)
+		    ? !gt_ring_is_crowded(&thread->ring)
+		    : !follows_closely(self, call))
+		return false;
+	stack->thinned |= 1u << call->id;
+	gt_thread_count(thread, GT_THREAD_RANGES_THINNED);
+	return true;
+}
+
+/* Of a range that begins, so that its end is left out, too. */
+static bool was_left_out(struct gt_nvtx_stack *stack, uint64_t level)
+{
+	uint32_t bit = level < GT_NVTX_THINNED ? 1u << level : 0;
+
+	if (__builtin_expect(!(stack->thinned & bit), 1))
+		return false;
+	stack->thinned &= ~bit;
+	return true;
+}
+
 int gt_nvtx_push(struct gt_nvtx_call *call)
 {
 	struct gt_nvtx_self *self = gt_nvtx_self();
@@ -245,6 +296,8 @@ int gt_nvtx_push(struct gt_nvtx_call *call)
 	call->op = GT_NVTX_PUSH;
 	call->id = stack->depth++;
 	gt_nvtx_asked_push(call, stack);
+	if (leave_out(self, stack, call))
+		return (int)call->id;
 	if (call->id < GT_NVTX_LEVELS)
 		write_as(self, call);
 	else
@@ -263,7 +316,7 @@ int gt_nvtx_pop(struct gt_nvtx_call *call)
 	}
 	call->op = GT_NVTX_POP;
 	call->id = --stack->depth;
-	if (call->id < GT_NVTX_LEVELS)
+	if (!was_left_out(stack, call->id) && call->id < GT_NVTX_LEVELS)
 		write_as(self, call);
 	gt_nvtx_asked_pop(call, stack);
 	return (int)call->id;

@@ -40,15 +40,15 @@ struct gt_ledger_row {
 /* Names and meanings, indexed by enum gt_ledger_key. */
 extern const struct gt_ledger_row gt_ledger_rows[GT_LEDGER_COUNT_];
 
-#define GT_LEDGER_LEFT_OUT_ 4
+#define GT_LEDGER_LEFT_OUT_ 5
 
 /* How one kind of event is counted from its arrival on. */
 struct gt_ledger_kind {
 	enum gt_ledger_key received, written;
 	enum gt_ledger_key untimed; /* GT_LEDGER_COUNT_: none of them */
 	enum gt_ledger_key lost;    /* in GT_LEDGER_EVENTS_LOST_* */
-	/* by an option: outside the window, by a filter, by --max-overhead, older than what the
-	 * flight recorder keeps; GT_LEDGER_COUNT_: none of them */
+	/* by an option: outside the window, by a filter, by --max-overhead, by --thin, older than
+	 * what the flight recorder keeps; GT_LEDGER_COUNT_: none of them */
 	enum gt_ledger_key left_out[GT_LEDGER_LEFT_OUT_];
 };
 
@@ -57,7 +57,7 @@ struct gt_ledger_kind {
 /* The kinds whose arrival is counted: calls, kernels, memcpys, memsets, samples, whole graphs. */
 extern const struct gt_ledger_kind gt_ledger_kinds[GT_LEDGER_KINDS_];
 
-#define GT_LEDGER_CALL_ENDS_ 8
+#define GT_LEDGER_CALL_ENDS_ 9
 
 /* What a call that was seen may have become, but open at the end. */
 extern const enum gt_ledger_key gt_ledger_call_ends[GT_LEDGER_CALL_ENDS_];

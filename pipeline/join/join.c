@@ -20,8 +20,14 @@
 int gt_call_join_init(struct gt_call_join *join, bool has_calls, uint32_t max_calls)
 {
 	join->has_calls = has_calls;
+	join->room = max_calls / 16;
 	join->calls = gt_correlate_new(max_calls);
 	return join->calls ? 0 : -ENOMEM;
+}
+
+bool gt_call_join_has_room(const struct gt_call_join *join)
+{
+	return gt_correlate_count(join->calls).in_flight < join->room;
 }
 
 void gt_call_join_fini(struct gt_call_join *join)

@@ -30,6 +30,7 @@ struct gt_call_join {
 	const struct gt_origins *origins;
 	const _Atomic bool *has_cupti; /* records of GPU work come */
 	struct gt_correlate *calls;
+	uint32_t room;              /* launches that may wait before records are read first */
 	bool has_calls;             /* false: no record waits for one */
 	struct gt_waiting unlinked; /* records whose call has not returned yet */
 	struct gt_waiting loadings; /* records of loading whose kernel has not come yet */
@@ -60,6 +61,9 @@ struct gt_call_effect {
 /* Makes all but what is given. @has_calls: calls are recorded, so that GPU operations wait for
  * theirs. @max_calls: power of two, calls that may wait for their work. -ENOMEM. */
 int gt_call_join_init(struct gt_call_join *join, bool has_calls, uint32_t max_calls);
+
+/* Far fewer launches wait for their work than may. */
+bool gt_call_join_has_room(const struct gt_call_join *join);
 
 /* Also of a zeroed struct. */
 void gt_call_join_fini(struct gt_call_join *join);

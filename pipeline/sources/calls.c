@@ -139,6 +139,11 @@ void gt_calls_take(struct gt_calls *calls, const struct gt_call_record *record)
 	}
 	gt_holdings_see(calls->holdings, &event);
 	what.left_out = gt_outlet_leaves_out(calls->join->outlet, &event);
+	if (calls->leaves_slices && enqueues && !what.left_out && !event.api.block.op) {
+		gt_ledger_add(calls->ledger, GT_LEDGER_CALLS_THINNED_LATER, 1);
+		gt_outlet_open(calls->join->outlet);
+		what.left_out = true;
+	}
 	if (enqueues && gt_filters_has_gpu(calls->join->outlet->filters)) {
 		gt_outlet_open(calls->join->outlet);
 		event.api.enqueues = false; /* what it starts may not be there to show the stack */

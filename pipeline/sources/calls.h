@@ -39,6 +39,7 @@ struct gt_calls {
 	const struct gt_string *names[GT_API_DOMAIN_COUNT_][GT_CUDA_SET_BITS]; /* by cbid */
 	struct gt_stack_lane *lane;         /* NULL: not wanted */
 	const struct gt_spooling *spooling; /* has the tally of the calls of --osrt */
+	bool leaves_slices;                 /* of calls that start GPU work: --thin */
 };
 
 /* One finished call; recovery reads rings by itself. */

@@ -254,8 +254,9 @@ static void read_clock(struct gt_gpu *gpu)
 /* ---- its buffers ---- */
 
 /* One buffer. The rings come between its parts: they are small and their threads do not wait. But
- * for each launch that is taken a record is read first: launches alone, more than we can take,
- * would keep us busy and be forgotten before their records are read. */
+ * where many launches wait for their records already, one is read for each that is taken: launches
+ * alone, more than we can take, would keep us busy and be forgotten before their records are read.
+ */
 static uint64_t read_buffer(struct gt_gpu *gpu, struct gt_cupti_reading *reading,
 			    const struct gt_collector_turn *turn)
 {
@@ -263,7 +264,7 @@ static uint64_t read_buffer(struct gt_gpu *gpu, struct gt_cupti_reading *reading
 	uint64_t records = 0, others = 0, before = *launches;
 
 	while (gt_cupti_read_part(reading, &gpu->translate, &records))
-		if (records >= *launches - before)
+		if (records >= *launches - before || gt_call_join_has_room(gpu->join))
 			others += turn->others(turn->context);
 	return records + others;
 }

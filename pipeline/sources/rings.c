@@ -4,16 +4,24 @@
  */
 #include "pipeline/sources/rings.h"
 
+#include <string.h>
+
 #include "collectors/call/call.h"
 #include "collectors/call/records.h"
+#include "collectors/nvtx/nvtx.h"
 #include "collectors/nvtx/record.h"
 #include "collectors/trigger/trigger.h"
 #include "core/config.h"
+#include "core/guest/clock.h"
+#include "core/guest/log.h"
+#include "core/guest/text.h"
+#include "core/intern.h"
 #include "core/schema/cuda_api.h"
 #include "core/schema/metadata.h"
 #include "core/thread.h"
 #include "core/window/capture_filter.h"
 #include "pipeline/join/join.h"
+#include "pipeline/output/outlet.h"
 #include "pipeline/ranges/ranges.h"
 #include "pipeline/sources/calls.h"
 #include "pipeline/sources/collector.h"
@@ -107,6 +115,8 @@ static void see_fill(struct gt_rings *rings, const struct gt_ring *ring, uint64_
 
 	if (fill > rings->fullest)
 		rings->fullest = (uint32_t)fill;
+	if (fill > rings->period.fullest)
+		rings->period.fullest = (uint32_t)fill;
 }
 
 uint32_t gt_rings_fullest(struct gt_rings *rings)
@@ -116,6 +126,61 @@ uint32_t gt_rings_fullest(struct gt_rings *rings)
 	rings->fullest = 0;
 	return fullest;
 }
+
+/* ---- --thin ---- */
+
+#define PERIOD_NS 25000000u
+
+static void apply_thinning(const struct gt_rings *rings)
+{
+	uint32_t level = rings->thinning.level;
+
+	gt_nvtx_thin(level >= GT_THINNING_RANGES);
+	gt_call_thin(level >= GT_THINNING_CALLS);
+	rings->calls->leaves_slices = level >= GT_THINNING_SLICES;
+}
+
+static void end_thinning(struct gt_rings *rings)
+{
+	rings->thinning = (struct gt_thinning){0};
+	rings->period.fullest = 0;
+	apply_thinning(rings);
+}
+
+static void note_thinning(const struct gt_rings *rings, uint32_t before)
+{
+	uint32_t level = rings->thinning.level;
+	char text[160];
+
+	gt_text_format(text, sizeof(text), "rings %u %% full: %s: %s", rings->period.fullest / 10,
+		       level > before ? "left out" : "recorded again",
+		       gt_thinning_name(level > before ? level : before));
+	gt_outlet_note(
+		rings->calls->join->outlet,
+		&(struct gt_note_event){.name = "thinning",
+					.what = gt_intern_cstr(rings->calls->strings, text)->text,
+					.cause = "--thin"});
+	gt_log_verbose("%s", text);
+}
+
+/* Behind each look at the rings: a round may take long. */
+static void thin(struct gt_rings *rings)
+{
+	uint32_t before = rings->thinning.level;
+	uint64_t now = gt_clock_now();
+
+	if (!rings->thins || now < rings->period.next)
+		return;
+	rings->period.next = now + PERIOD_NS;
+	if (rings->metadata->window_begin != UINT64_MAX && !rings->metadata->window_end &&
+	    gt_thinning_period(&rings->thinning, rings->period.fullest)) {
+		apply_thinning(rings);
+		note_thinning(rings, before);
+	}
+	rings->period.fullest = 0;
+}
+
+/* ---- reading ---- */
 
 static uint64_t drain_ring(struct gt_rings *rings, struct gt_thread *thread)
 {
@@ -134,6 +199,7 @@ static uint64_t drain_ring(struct gt_rings *rings, struct gt_thread *thread)
 		take_and_count(rings, &thread->ring, record);
 		gt_ring_pass(&thread->ring, record);
 	}
+	see_fill(rings, &thread->ring, gt_ring_end(&thread->ring)); /* it may have taken long */
 	return count;
 }
 
@@ -168,6 +234,7 @@ static uint64_t drain(void *part)
 	}
 	gt_ranges_round(rings->ranges);
 	gt_release_rings(rings->release);
+	thin(rings);
 	return count;
 }
 
@@ -210,14 +277,19 @@ static void filter_calls(const struct gt_rings *rings)
 /* Half of --max-memory is the rings', half the activity buffers' (collectors/cupti/cupti.c). */
 static int start(void *part)
 {
-	const struct gt_rings *rings = part;
+	struct gt_rings *rings = part;
 	const struct gt_config *config = rings->config;
+	bool thins = strcmp(gt_config_text(config, GT_CONFIG_THIN), "off") != 0;
 	struct gt_thread_limits limits = {
 		.ring_bytes = (size_t)gt_config_number(config, GT_CONFIG_RING_SIZE),
 		.extra_bytes = gt_call_state_bytes(),
 		.max_bytes = (size_t)gt_config_number(config, GT_CONFIG_MAX_MEMORY) / 2,
 		.signal_stacks = gt_config_bool(config, GT_CONFIG_ON_CRASH),
+		.keep_room = thins,
 	};
+
+	rings->thins = thins;
+	end_thinning(rings);
 
 	gt_call_pause(rings->waits);
 	filter_calls(rings);
@@ -242,6 +314,25 @@ static uint64_t degraded_threads(const void *part)
 	return gt_threads_degraded();
 }
 
+static uint64_t thinned_ranges(const void *part)
+{
+	(void)part;
+	return gt_threads_sum(GT_THREAD_RANGES_THINNED);
+}
+
+static uint64_t thinned_calls(const void *part)
+{
+	(void)part;
+	return gt_threads_sum(GT_THREAD_CALLS_THINNED);
+}
+
+static uint64_t thinned_slices(const void *part)
+{
+	const struct gt_rings *rings = part;
+
+	return rings->calls->ledger->count[GT_LEDGER_CALLS_THINNED_LATER];
+}
+
 /* Of the fullest ring, in percent. */
 static uint64_t peak_ring(const void *part)
 {
@@ -262,6 +353,12 @@ static const struct gt_collector_count counts[] = {
 	{peak_ring, GT_LEDGER_RING_PEAK, NULL, NULL, NULL, NULL},
 	{degraded_threads, GT_LEDGER_RINGS_THINNED, "thinned", NULL, "rings",
 	 "threads have smaller rings: more memory is needed (--max-memory)"},
+	{thinned_ranges, GT_LEDGER_RANGES_THINNED, "left out", "--thin", "NVTX ranges",
+	 "rings were filling up: ranges that follow closely were left out"},
+	{thinned_calls, GT_LEDGER_COUNT_, "left out", "--thin", "API calls",
+	 "rings were filling up: calls that start no GPU work were left out"},
+	{thinned_slices, GT_LEDGER_COUNT_, "left out", "--thin", "API calls",
+	 "rings were filling up: slices of calls that start GPU work were left out"},
 };
 
 /* Other threads may still be calling: what they count first is read last. */
@@ -278,6 +375,7 @@ static void count_calls(void *part, struct gt_ledger *ledger)
 	count[GT_LEDGER_LAUNCHES_PASSED] = gt_threads_sum(GT_THREAD_LAUNCHES_PASSED);
 	count[GT_LEDGER_CALLS_FILTERED] = gt_threads_sum(GT_THREAD_CALLS_FILTERED);
 	count[GT_LEDGER_CALLS_GOVERNED] = gt_threads_sum(GT_THREAD_CALLS_GOVERNED);
+	count[GT_LEDGER_CALLS_THINNED] = gt_threads_sum(GT_THREAD_CALLS_THINNED);
 	count[GT_LEDGER_CALLS_SEEN] =
 		gt_threads_sum(GT_THREAD_CALLS_SEEN) + count[GT_LEDGER_CALLS_LOST_THREAD];
 	count[GT_LEDGER_CALLS_OPEN] = count[GT_LEDGER_CALLS_SEEN] - gt_ledger_ended_calls(ledger);
@@ -298,8 +396,17 @@ static void begin_window(void *part)
 
 static void rest(void *part)
 {
-	(void)part;
 	gt_call_pause(true);
+	end_thinning(part);
+}
+
+/* The drain thread still leaves out the slices of calls that lie in the rings: it may be at work.
+ */
+static void stop(void *part)
+{
+	(void)part;
+	gt_nvtx_thin(false);
+	gt_call_thin(false);
 }
 
 /* CUDA calls, and all else that lies in the rings of threads. */
@@ -312,5 +419,6 @@ const struct gt_collector gt_rings_collector = {
 	.count = count_calls,
 	.begin = begin_window,
 	.rest = rest,
+	.stop = stop,
 	.release = gt_threads_stop,
 };

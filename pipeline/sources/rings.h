@@ -9,6 +9,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "core/overhead/thinning.h"
+
 struct gt_calls;
 struct gt_capture_filter;
 struct gt_config;
@@ -18,7 +20,7 @@ struct gt_release;
 struct gt_samples;
 struct gt_thread_names;
 
-/* Given: all but the last, which is zero at first. */
+/* Given: the first nine; the rest is zero at first. */
 struct gt_rings {
 	const struct gt_config *config;
 	struct gt_thread_names *threads;
@@ -30,6 +32,12 @@ struct gt_rings {
 	const struct gt_capture_filter *filter;
 	bool waits;       /* the window begins later: calls are not recorded yet */
 	uint32_t fullest; /* how full one was since it was asked for, in thousandths */
+	bool thins;       /* --thin */
+	struct gt_thinning thinning;
+	struct {
+		uint64_t next;    /* CLOCK_MONOTONIC ns: its end */
+		uint32_t fullest; /* in it, as above */
+	} period;
 };
 
 /* How full the fullest ring was when it was drained, since the last time that this was asked: in

@@ -16,6 +16,7 @@
  *   beside=NAME             another thread: push=NAME, work=5, pop
  *   rest-until              nothing until the next gate opens (tests/gate.h)
  *   work-until              rounds, with a pause of 1 ms, until the next gate opens
+ *   flood-until             rounds, each in a range, with a pause of 0.3 ms, until then
  *   steps-until             ranges ProfilerStep#N of 3 rounds each until then, and 200 more
  *   rest=MS                 nothing for so long
  *   kill, USR2, segv        SIGKILL, SIGUSR2, a fault
@@ -62,6 +63,15 @@ static void work_until(const char *value)
 {
 	for (gates++; !gate_is_open(gates); usleep(1000))
 		work("1");
+}
+
+static void flood_until(const char *value)
+{
+	for (gates++; !gate_is_open(gates); usleep(300)) {
+		nvtxRangePushA("flood");
+		work("1");
+		nvtxRangePop();
+	}
 }
 
 static void one_step(int number)
@@ -331,6 +341,7 @@ static const struct {
 	{"replays", replays},
 	{"rest-until", rest_until},
 	{"work-until", work_until},
+	{"flood-until", flood_until},
 	{"steps-until", steps_until},
 	{"kill", kill_self},
 	{"USR2", send_usr2},

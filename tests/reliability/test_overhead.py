@@ -18,6 +18,9 @@ PROGRAM = harness.program("ranges")
 KINDS = ("kernel", "memcpy", "memset")
 LEVELS = ["call stacks", "Python frames", "calls that start no GPU work", "half of the steps", "3 of 4 steps",
           "7 of 8 steps", "15 of 16 steps", "31 of 32 steps", "63 of 64 steps"]
+THINNED = ["NVTX ranges that begin within 1 ms of one another", "calls that start no GPU work",
+           "slices and arrows of calls that start GPU work"]
+SLOW = os.path.join(harness.PROGRAMS, "libslowwrite.so")
 LOW = ("GPUTRACE_MAX_OVERHEAD=0.1%", "GPUTRACE_FLUSH_PERIOD=10", "GPUTRACE_SPOOL=on")
 
 
@@ -156,6 +159,62 @@ class Overhead(unittest.TestCase):
             self.assertEqual(harness.tool("report", "--output=" + self.out + "/r.html", trace.path)[0], 0)
             with open(self.out + "/r.html", encoding="utf-8") as file:
                 self.assertIn("of the process&#39;s time", file.read().replace("'", "&#39;").replace("&apos;", "&#39;"))
+
+    def test_thinning(self):
+        """--thin, while each write takes long: kinds of events are left out one after the other, GPU work is not,
+        and all is recorded again when the flood is over. Calls that found their ring full are lost and counted."""
+        self.flood("flood-until rest-until work=5", [self.has("recorded again: " + THINNED[0])])
+        trace = self.read()
+        changes = [re.sub(r"^rings \d+ % full: ", "", event["args"]["what"]) for event in trace.events
+                   if event["ph"] == "i" and event["name"] == "thinning"]
+        self.assertEqual(changes, ["left out: " + kind for kind in THINNED] +
+                         ["recorded again: " + kind for kind in reversed(THINNED)])
+        self.check_thinned(trace)
+        told = collections.Counter()
+        for event in trace.events:
+            if event["ph"] == "i" and event["name"] == "left out":
+                told.update({kind: count for kind, count in event["args"].items() if isinstance(count, int)})
+        ledger = trace.ledger
+        self.assertEqual(told, {"NVTX ranges": ledger["ranges_thinned"],
+                                "API calls": ledger["calls_thinned"] + ledger["calls_thinned_later"]})
+        did = collections.Counter(op["kind"] for op in self.truth.operations)
+        for kind in KINDS:
+            self.assertEqual(ledger[kind + "s_written"], did[kind], kind)
+        last = sorted(trace.calls, key=trace.start)[-5:-2]
+        self.assertEqual([call["name"] for call in last], list(harness.LAUNCHES))
+        self.assertRegex(harness.tool("stats", trace.path)[1], r"left out by --thin, more was called than could be "
+                         r"written: [1-9]\d* NVTX ranges, [1-9]\d* calls, the slices of [1-9]\d* calls of GPU work")
+
+    @unittest.skipUnless(harness.has_shm(), "no /dev/shm")
+    def test_thinning_and_kill(self):
+        """What was left out is counted all the same."""
+        self.flood("flood-until work-until kill", [self.has("rings were filling up: slices of calls")],
+                   "GPUTRACE_SPOOL=on", status=-signal.SIGKILL)
+        self.assertEqual(harness.tool("repair", self.out)[0], 0)
+        self.check_thinned(self.read())
+
+    def test_without_thinning(self):
+        """--thin=off: nothing is left out, until a ring is full."""
+        self.flood("flood-until", [], "GPUTRACE_THIN=off", word='"ring full"')
+        trace = self.read()
+        self.assertEqual({key: count for key, count in trace.ledger.items() if "thinned" in key and count}, {})
+        self.assertGreater(trace.ledger["calls_lost_ring_full"], 0)
+
+    def has(self, word):
+        return lambda: harness.gate.count(self.out, word) > 0
+
+    def flood(self, steps, gates, *options, status=3, word="left out: " + THINNED[-1]):
+        """Writes are slow until the word is in the trace."""
+        done = harness.run([PROGRAM] + steps.split(), truth=self.folder, folder=self.out,
+                           gates=[self.has(word)] + gates, options=(
+                               "GPUTRACE_RING_SIZE=16K", "GPUTRACE_FLUSH_PERIOD=10", "SLOWWRITE=100",
+                               "LD_PRELOAD=" + harness.preloading.with_tracer(f"{SLOW}:{harness.LIBRARY}")) + options)
+        self.assertEqual((done.status, done.said), (status, []))
+        self.truth = harness.Truth(self.folder)
+
+    def check_thinned(self, trace):
+        for key in ("ranges_thinned", "calls_thinned", "calls_thinned_later"):
+            self.assertGreater(trace.ledger[key], 0, key)
 
     def test_wrong_values(self):
         self.out = os.path.join(self.folder, "wrong")

@@ -66,7 +66,8 @@ def check_books(roots):
     calls = sum(event["cat"] in ("cuda_runtime", "cuda_driver") for event in slices)
     seen = sum(ledger["calls_seen"] for ledger in ledgers)
     told = sum(ledger[key] for ledger in ledgers for key in
-               ("calls_nested", "calls_lost_ring_full", "calls_lost_no_thread", "calls_open_at_end"))
+               ("calls_nested", "calls_lost_ring_full", "calls_lost_no_thread", "calls_open_at_end",
+                "calls_thinned", "calls_thinned_later"))
     opened = sum(ledger["calls_open_at_end"] for ledger in ledgers)
     return {f"the ledger says {seen} calls, {calls} and {told} are there": seen != calls + told,
             # one per thread, and what the program did while it was dying

@@ -371,7 +371,7 @@ def check_ledger(trace, failures):
                    ledger["calls_received"] + ledger["calls_nested"]
                    + ledger["calls_lost_ring_full"] + ledger["calls_lost_no_thread"]
                    + ledger["calls_after_exit"] + ledger["calls_passed"] + ledger["calls_filtered"]
-                   + ledger["calls_governed"]
+                   + ledger["calls_governed"] + ledger["calls_thinned"]
                    + ledger["calls_open_at_end"])
 
 

@@ -557,7 +557,8 @@ static bool is_counted_again(enum gt_ledger_key key)
 		GT_LEDGER_LIBRARY_VERSION,    GT_LEDGER_LIBRARY_OVERFLOW,
 		GT_LEDGER_NCCL_TOLD,          GT_LEDGER_NCCL_UNMATCHED,
 		GT_LEDGER_NCCL_NETWORK,       GT_LEDGER_NCCL_UNTAKEN,
-		GT_LEDGER_LIBRARY_KERNELS,
+		GT_LEDGER_LIBRARY_KERNELS,    GT_LEDGER_CALLS_THINNED,
+		GT_LEDGER_RANGES_THINNED,
 	};
 
 	for (size_t i = 0; i < sizeof(keys) / sizeof(keys[0]); i++)
@@ -566,7 +567,8 @@ static bool is_counted_again(enum gt_ledger_key key)
 	for (int i = 0; i < GT_LEDGER_KINDS_; i++)
 		if (gt_ledger_kinds[i].received == key || gt_ledger_kinds[i].untimed == key ||
 		    gt_ledger_kinds[i].lost == key || gt_ledger_kinds[i].left_out[0] == key ||
-		    gt_ledger_kinds[i].left_out[1] == key || gt_ledger_kinds[i].left_out[2] == key)
+		    gt_ledger_kinds[i].left_out[1] == key ||
+		    gt_ledger_kinds[i].left_out[2] == key || gt_ledger_kinds[i].left_out[3] == key)
 			return true;
 	return false;
 }

@@ -134,3 +134,18 @@ Test(ring, loses_nothing_between_two_threads)
 	pthread_join(producer, NULL);
 	cr_assert(gt_ring_is_empty(&ring));
 }
+
+/* The last eighth, until the consumer has given room back. */
+Test(ring, keeps_room_when_asked_to)
+{
+	uint64_t number = 0;
+
+	while (put(number))
+		number++;
+	cr_assert_not(gt_ring_is_crowded(&ring), "nobody has asked for it");
+	gt_ring_keep_room(&ring);
+	cr_assert(gt_ring_is_crowded(&ring));
+	for (uint64_t i = 0; i < number; i++)
+		take(i);
+	cr_assert_not(gt_ring_is_crowded(&ring));
+}
