@@ -23,7 +23,6 @@ static bool is_asked(const struct gt_nvtx_call *call)
 				   domain ? domain->text : "");
 }
 
-/* With --max-overhead. */
 static const char *_Atomic step_name = STEPS;
 
 void gt_nvtx_asked_steps(const char *name)
@@ -32,7 +31,7 @@ void gt_nvtx_asked_steps(const char *name)
 	atomic_store(&step_name, *name && strcmp(name, "auto") != 0 ? name : STEPS);
 }
 
-static bool is_step(const struct gt_nvtx_call *call)
+bool gt_nvtx_asked_is_step(const struct gt_nvtx_call *call)
 {
 	const struct gt_nvtx_object *string = call->string ? gt_nvtx_at(call->string) : NULL;
 	const char *name = string ? string->text : call->text, *pattern = atomic_load(&step_name);
@@ -43,7 +42,7 @@ static bool is_step(const struct gt_nvtx_call *call)
 
 void gt_nvtx_asked_look(const struct gt_nvtx_call *call, struct gt_nvtx_stack *stack)
 {
-	if (gt_call_has_steps() && is_step(call))
+	if (gt_call_has_steps() && gt_nvtx_asked_is_step(call))
 		gt_call_next_step(true);
 	if (gt_trigger_kind != GT_CAPTURE_NVTX || stack->asked || !is_asked(call))
 		return;

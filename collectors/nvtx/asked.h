@@ -37,7 +37,10 @@ static inline void gt_nvtx_asked_pop(const struct gt_nvtx_call *call, struct gt_
 		gt_nvtx_asked_ended(call, stack);
 }
 
-/* With --max-overhead: the name of the pushed ranges that are steps (--step-range); empty, "auto":
+/* Whether a pushed range is a step. */
+bool gt_nvtx_asked_is_step(const struct gt_nvtx_call *call);
+
+/* The name of the pushed ranges that are steps (--step-range); empty, "auto":
  * those of torch.profiler. It is kept. Drain thread. */
 void gt_nvtx_asked_steps(const char *name);
 

@@ -255,7 +255,7 @@ static bool follows_closely(struct gt_nvtx_self *self, struct gt_nvtx_call *call
 	return false;
 }
 
-/* --thin. What is open at most until the next launch tells least. */
+/* --thin: not of steps, by which much is counted, nor of calls of libraries. */
 static bool leave_out(struct gt_nvtx_self *self, struct gt_nvtx_stack *stack,
 		      struct gt_nvtx_call *call)
 {
@@ -267,6 +267,8 @@ static bool leave_out(struct gt_nvtx_self *self, struct gt_nvtx_stack *stack,
 	if (__builtin_expect(!atomic_load_explicit(&thins, memory_order_relaxed), 1)
 		    ? !gt_ring_is_crowded(&thread->ring)
 		    : !follows_closely(self, call))
+		return false;
+	if (gt_nvtx_asked_is_step(call))
 		return false;
 	stack->thinned |= 1u << call->id;
 	gt_thread_count(thread, GT_THREAD_RANGES_THINNED);

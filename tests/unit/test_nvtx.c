@@ -105,6 +105,45 @@ Test(nvtx, levels_count_per_domain_and_names_are_copied)
 	cr_assert_eq(gt_nvtx_count().wrong, 1);
 }
 
+/* Ends of ranges among the records; their beginnings are in @ret_pushes. */
+static int count_records(int *ret_pushes)
+{
+	const struct gt_nvtx_record *record;
+	int pops = 0;
+
+	while ((record = next())) {
+		*ret_pushes += record->head.flags == GT_NVTX_PUSH;
+		pops += record->head.flags == GT_NVTX_POP;
+	}
+	return pops;
+}
+
+/* Each range whole or not at all; steps always. */
+Test(nvtx, what_follows_closely_is_left_out_when_asked)
+{
+	int pushes = 0, pops;
+
+	start_session(1 << 20);
+	gt_nvtx_thin(true);
+	for (int i = 0; i < 1000; i++) {
+		cr_assert_eq(nvtxRangePushA("outer"), 0);
+		cr_assert_eq(nvtxRangePushA("ProfilerStep#1"), 1);
+		cr_assert_eq(nvtxRangePushA("inner"), 2);
+		cr_assert_eq(nvtxRangePop(), 2);
+		cr_assert_eq(nvtxRangePop(), 1);
+		cr_assert_eq(nvtxRangePop(), 0);
+	}
+	gt_nvtx_thin(false);
+	nvtxRangePushA("last");
+	nvtxRangePop();
+	pops = count_records(&pushes);
+	cr_assert_eq(pushes, pops);
+	cr_assert_eq((uint64_t)pushes + gt_threads_sum(GT_THREAD_RANGES_THINNED), 3001);
+	cr_assert_geq(pushes, 1000 + 2 + 1);
+	cr_assert_lt(pushes, 3001);
+	cr_assert_eq(gt_nvtx_count().lost, 0);
+}
+
 Test(nvtx, a_name_of_a_megabyte_is_cut_and_says_so)
 {
 	const struct gt_nvtx_record *record;
