@@ -39,11 +39,19 @@ static bool judge_text(yajl_val value, const char *otherwise, const char *found)
 	return text ? found && !strcmp(text, found) : !found;
 }
 
+/* A rank beyond 32 bits is none. */
+static bool judge_rank(yajl_val node, const struct gt_header *header)
+{
+	yajl_val value = judge_find(node, "rank");
+	int64_t rank = YAJL_IS_INTEGER(value) ? YAJL_GET_INTEGER(value) : INT64_MAX;
+	bool has_rank = rank >= INT32_MIN && rank <= INT32_MAX;
+
+	return header->has_rank == has_rank && header->rank == (has_rank ? rank : 0);
+}
+
 static bool judge_distributed(yajl_val node, const struct gt_header *header)
 {
-	return header->has_rank == (YAJL_IS_INTEGER(judge_find(node, "rank")) != 0) &&
-	       judge_int(node, "rank", 0, header->rank) &&
-	       judge_int(node, "world_size", 0, header->world_size) &&
+	return judge_rank(node, header) && judge_int(node, "world_size", 0, header->world_size) &&
 	       judge_text(judge_find(node, "backend"), NULL, header->backend);
 }
 
