@@ -50,7 +50,7 @@ static demangle_fn *find_demangler(void)
 	handle = dlopen(name, RTLD_NOW | RTLD_NOLOAD | RTLD_LOCAL);
 	if (!handle)
 		handle = dlopen(name, RTLD_NOW | RTLD_LOCAL);
-	found = handle ? dlsym(handle, "__cxa_demangle") : NULL;
+	found = handle ? gt_forkgate_symbol(handle, "__cxa_demangle") : NULL;
 	gt_forkgate_unlock();
 	return found;
 }

@@ -202,7 +202,7 @@ static void make_all_thread_locals(void)
 	struct lazy_modules lazy = {0};
 
 	gt_forkgate_lock();
-	if (!dlsym(RTLD_DEFAULT, "__lsan_do_leak_check"))
+	if (!gt_forkgate_symbol(RTLD_DEFAULT, "__lsan_do_leak_check"))
 		dl_iterate_phdr(add_lazy, &lazy);
 	for (size_t i = 0; i < lazy.count; i++)
 		make_thread_locals(lazy.paths[i]);

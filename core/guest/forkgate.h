@@ -7,6 +7,7 @@
 #ifndef GT_CORE_GUEST_FORKGATE_H
 #define GT_CORE_GUEST_FORKGATE_H
 
+#include <dlfcn.h>
 #include <stdbool.h>
 
 /* A lock around every call that takes a lock of the loader or of the program's
@@ -26,5 +27,18 @@ void gt_forkgate_unlock(void);
 /* Whether the program is forking now. Older kernels restart a fork that a signal interrupts, so it
  * must not be interrupted. */
 bool gt_forkgate_is_closed(void);
+
+/* dlsym that may find nothing: NULL, and dlerror says nothing. In a namespace of its own (dlmopen)
+ * with threads, glibc (2.36) then leaves the thread marked as a reader of the loader's lists, and
+ * every dlclose of the program waits for it, for ever. The next lookup that finds something takes
+ * that back. */
+static inline void *gt_forkgate_symbol(void *handle, const char *name)
+{
+	void *found = dlsym(handle, name);
+
+	if (!found)
+		dlsym(RTLD_DEFAULT, "dlsym");
+	return found;
+}
 
 #endif

@@ -83,9 +83,12 @@ void plugin_work(int rounds)
 #endif
 
 #ifdef PROGRAM
+/* With a second word, the plugin and all it needs are in a namespace of their own, and leave. */
 int main(int argc, char **argv)
 {
-	void *plugin = argc > 1 ? dlopen(argv[1], RTLD_NOW | RTLD_DEEPBIND) : NULL;
+	void *plugin = argc > 2   ? dlmopen(LM_ID_NEWLM, argv[1], RTLD_NOW)
+		       : argc > 1 ? dlopen(argv[1], RTLD_NOW | RTLD_DEEPBIND)
+				  : NULL;
 	void (*work)(int) = NULL;
 
 	if (!plugin) {
@@ -94,6 +97,8 @@ int main(int argc, char **argv)
 	}
 	*(void **)&work = dlsym(plugin, "plugin_work");
 	work(20);
+	if (argc > 2)
+		printf("closed: %d\n", dlclose(plugin));
 	puts("done");
 	return 3;
 }

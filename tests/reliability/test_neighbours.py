@@ -116,6 +116,13 @@ class Neighbours(unittest.TestCase):
         self.compare([harness.program("deepbind"), library("neighbour_plugin")])
         self.check_trace(3 * 20)
 
+    def test_namespace(self):
+        """A copy of the tracer in the namespace of the CUDA libraries (dlmopen), which are closed while it runs."""
+        self.compare([harness.program("deepbind"), library("neighbour_plugin"), "namespace"])
+        path, = harness.traces(self.out)
+        self.assertEqual(harness.trace_file.Trace(path).ledger["launches_seen"], 3 * 20)
+        self.assertEqual(harness.lint(path), "")
+
     def test_paths_with_blanks(self):
         """Blanks in the paths of program, folder and output. In the library's path, LD_PRELOAD would end there."""
         folder = os.path.join(self.folder, "a program")

@@ -31,7 +31,7 @@ static void *find_function(const char *name)
 
 	if (!driver)
 		return NULL;
-	function = dlsym(driver, name);
+	function = gt_forkgate_symbol(driver, name);
 	gt_forkgate_lock();
 	dlclose(driver); /* drops our reference only: the driver stays mapped */
 	gt_forkgate_unlock();

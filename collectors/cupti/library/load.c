@@ -196,7 +196,7 @@ static const char *resolve(void *handle, struct gt_cupti_api *api)
 	const char *missing = NULL;
 
 #define GT_CUPTI(name, required, parameters)                                                       \
-	*(void **)&api->name = dlsym(handle, #name);                                               \
+	*(void **)&api->name = gt_forkgate_symbol(handle, #name);                                  \
 	if (required && !api->name && !missing)                                                    \
 		missing = #name;
 #include "collectors/cupti/library/api.def"
@@ -248,7 +248,8 @@ static void find_extent(struct gt_cupti_api *api)
  * cannot be asked for its version. */
 static bool survives_failed_start(void *handle)
 {
-	return !dlsym(handle, "cuptiActivityEnable_v2") || dlsym(handle, "cuptiGetTimestamp_v2");
+	return !gt_forkgate_symbol(handle, "cuptiActivityEnable_v2") ||
+	       gt_forkgate_symbol(handle, "cuptiGetTimestamp_v2");
 }
 
 /* Before CUPTI is called for the first time. */
