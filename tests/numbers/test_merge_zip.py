@@ -205,6 +205,18 @@ def test_a_file_that_was_cut():
         assert "cut" not in zipped(where)[2], text
 
 
+def test_a_pftrace_that_was_not_cut():
+    """Of one process, and of several: these are cut where the last one has no end."""
+    tests = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+    for whole in ("golden/traces-of-0.1/closed.pftrace", "fuzz/corpus_pftrace/merged.pftrace"):
+        whole = os.path.join(tests, whole)
+        assert "cut" not in zipped(whole)[2], whole
+        cut = os.path.join(cases.folder(), "cut.pftrace")
+        with open(whole, "rb") as source, open(cut, "wb") as file:
+            file.write(source.read()[:-10])
+        assert f"gputrace: {cut}: the file was cut; it is in the zip as it is\n" in zipped(cut)[2]
+
+
 def test_the_way_back():
     """No command reads a zip, and each says what to do; the traces in it are as before."""
     where = written(rank_traces.job(ranks=2, steps=2)[0])

@@ -98,3 +98,18 @@ int gt_file_header_whole(const char *path, struct gt_reading *ret_reading)
 	gt_progress_expect_file(path);
 	return gt_reader_read_either(path, read_json_whole, read_pftrace, NULL, ret_reading);
 }
+
+bool gt_file_is_whole_pftrace(const char *path, uint32_t parts)
+{
+	struct gt_events events = {.take_metadata = see_metadata,
+				   .take_event = no_event,
+				   .part = parts > 1 ? parts - 1 : 0};
+	bool seen = false, is_whole;
+
+	events.data = &seen;
+	gt_progress_expect_file(path);
+	is_whole =
+		!gt_events_init(&events) && !gt_events_read_pftrace(&events, path) && events.closed;
+	gt_events_fini(&events);
+	return is_whole;
+}

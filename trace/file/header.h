@@ -20,4 +20,8 @@ int gt_file_header_part(const char *path, uint32_t part, struct gt_reading *ret_
  * the rank and the devices stand before them, as in gputrace's own. */
 int gt_file_header_whole(const char *path, struct gt_reading *ret_reading);
 
+/* Whether the .pftrace @path has the last packet of the last of its @parts processes, 0 and 1: of
+ * one. Reads the whole file. */
+bool gt_file_is_whole_pftrace(const char *path, uint32_t parts);
+
 #endif

@@ -13,6 +13,7 @@
 #include <string.h>
 
 #include "readers/input.h"
+#include "trace/file/header.h"
 #include "transform/job/json_end.h"
 #include "transform/job/member_names.h"
 #include "transform/job/sources.h"
@@ -180,7 +181,9 @@ static int copy(struct zipping *z, const struct gt_merge_source *source)
 		if (rc <= 0)
 			break;
 	}
-	if ((in.damage || (source->is_pftrace ? source->is_cut : !gt_json_end_is_here(&end))) &&
+	if ((in.damage ||
+	     (source->is_pftrace ? !gt_file_is_whole_pftrace(source->path, source->parts)
+				 : !gt_json_end_is_here(&end))) &&
 	    !z->result->cut++)
 		z->result->cut_path = source->path;
 	gt_zip_close(&z->zip);

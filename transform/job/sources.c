@@ -42,7 +42,7 @@ static void take(struct gt_merge_source *source, const char *path, const struct 
 		.last = number_of(header, "metadata", "clock_last_realtime_ns"),
 		.has_base = header->has_base,
 		.is_pftrace = reading->is_pftrace,
-		.is_cut = reading->is_pftrace && !reading->closed,
+		.parts = reading->parts,
 		.segment = copy_of(header, "segment"),
 		.backend = header->backend ? strdup(header->backend) : NULL,
 	};

@@ -23,7 +23,7 @@ struct gt_merge_source {
 	uint32_t part;  /* of its file, which may hold several processes */
 	bool is_part;   /* only that of the file, which others have, too */
 	bool has_base, is_pftrace;
-	bool is_cut;                        /* of a .pftrace: the header tells */
+	uint32_t parts;                     /* that the file says it holds; of JSON 0 */
 	char *devices, *metadata, *segment; /* JSON; NULL: it has none */
 	char *backend;                      /* of distributedInfo, or NULL */
 	struct gt_span device_list;         /* in devices */
