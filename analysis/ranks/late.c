@@ -207,20 +207,38 @@ int64_t gt_late_of(const struct gt_rounds *rounds, const struct gt_lates *lates,
 	return late;
 }
 
+/* Where the way to a member came from: of its process's round before the one that it waited for
+ * there; itself where it had left before that one came, as the root of a broadcast. So the way only
+ * goes back in time, also where a round before ended later for others. */
+static size_t member_before(const struct gt_rounds *rounds, const struct gt_lates *lates,
+			    size_t member)
+{
+	const struct gt_round_member *members = rounds->members.at;
+	const struct gt_round *round = &rounds->all.at[lates->before[member] - 1];
+	size_t own = round->first;
+
+	while (members[own].model != members[member].model)
+		own++;
+	if (round->arrived < members[member].start &&
+	    (round->is_together || round->arrived <= members[own].end))
+		return round->first + round->last;
+	return own;
+}
+
 /* From the end of the job backwards: what the last one to come did since its collective before. */
 static void walk_path(const struct gt_rounds *rounds, struct gt_lates *lates)
 {
 	size_t at = rounds->all.count;
+	size_t member = at ? rounds->all.at[at - 1].first + rounds->all.at[at - 1].last : 0;
 
 	while (at) {
-		const struct gt_round *round = &rounds->all.at[at - 1];
-		size_t member = round->first + round->last;
+		const struct gt_late_stretch *stretch = &lates->stretch[member];
 		struct gt_late *late = &lates->of[rounds->members.at[member].model];
 
-		lates->transfer += round->end > round->arrived ? round->end - round->arrived : 0;
-		late->path += lates->stretch[member].to - lates->stretch[member].from;
-		late->path_busy += lates->stretch[member].busy;
-		at = lates->before[member] < at ? lates->before[member] : at - 1;
+		late->path += stretch->to - stretch->from;
+		late->path_busy += stretch->busy;
+		at = lates->before[member];
+		member = at ? member_before(rounds, lates, member) : 0;
 	}
 }
 

@@ -49,7 +49,7 @@ struct gt_late_blame {
 	int64_t late, cost, by[GT_LATE_COUNT_]; /* as of struct gt_late */
 };
 
-/* The critical path and the processes' sums, in the order of the job. */
+/* The processes' sums, in the order of the job. */
 struct gt_lates {
 	struct gt_late *of;
 	struct gt_late_stretch *stretch; /* of each member of the rounds */
@@ -57,7 +57,6 @@ struct gt_lates {
 	size_t count;
 	struct gt_network network;
 	GT_VEC(struct gt_late_blame) blames; /* by round */
-	int64_t transfer; /* ns on the critical path after all members had come */
 };
 
 /* @excerpts: of each model. 0 or -ENOMEM; free with gt_lates_fini in either case. */

@@ -219,7 +219,8 @@ static bool make_round(const struct finding *find, const struct gt_rounds *round
 				 .count = (uint32_t)count,
 				 .earliest = INT64_MAX,
 				 .arrived = INT64_MIN,
-				 .end = INT64_MIN};
+				 .end = INT64_MIN,
+				 .is_together = are_together(find, member)};
 	int64_t left = INT64_MAX, slack = 0;
 
 	for (uint32_t i = 0; i < count; i++) {
@@ -234,7 +235,7 @@ static bool make_round(const struct finding *find, const struct gt_rounds *round
 		slack += slack_of(find, &member[i]);
 	}
 	*ret_round = round;
-	return !are_together(find, member) || left >= round.arrived - slack;
+	return !round.is_together || left >= round.arrived - slack;
 }
 
 static int by_end(const void *a, const void *b)

@@ -23,6 +23,7 @@ struct gt_round {
 	int64_t arrived;  /* when that one came */
 	int64_t earliest; /* when the first one came */
 	int64_t end;      /* when the last one left */
+	bool is_together; /* none may leave before all have come */
 };
 
 /* The collectives of a job. */

@@ -220,6 +220,57 @@ def test_the_critical_path_is_the_whole_time():
     cases.close(path, whole - transfer + first, "path", 0.02)
 
 
+def mpi_in(name, group, size, seq):
+    args = {"Group size": size, "Process Group Name": group, "Seq": seq}
+    if name != "MPI_Barrier":
+        args.update({"sent bytes": 8, "received bytes": 8})
+    return lambda _, ts, dur, correlation: rank_traces.mpi_call(name, ts, dur, **args)
+
+
+def halves(steps, root_leaves_first):
+    """Rank 2 comes 5 ms late to what all are in, then each half meets; rank 3 leaves late, when the other half has
+    met. Or rank 2 is late to a broadcast of its half whose root, rank 0, has left before."""
+    members = [rank_traces.Rank(n, "a", 0, 0) for n in range(4)]
+    for step in range(steps):
+        begin = step * 10 * MS
+        for rank in members:
+            came = begin + MS + 1000 * rank.number + (5 * MS if rank.number == 2 else 0)
+            left = begin + 6_100_000 + (500_000 if rank.number == 3 else 0)
+            if root_leaves_first:
+                came = begin + MS + 1000 * (3 - rank.number)
+                left = begin + 1_100_000
+            rank.slice(mpi_in("MPI_Allreduce", "0x1", 4, step + 1), "", came, left)
+            met = (left + 20_000 + 1000 * rank.number, begin + (6_150_000 if rank.number % 2 == 0 else 6_800_000))
+            name = "MPI_Barrier"
+            if root_leaves_first and rank.number % 2:
+                met = (met[0], begin + 1_200_000)
+            elif root_leaves_first:
+                at = begin + MS * (5 if rank.number else 2)
+                name, met = "MPI_Bcast", (at, at + MS)
+            rank.slice(mpi_in(name, f"0x{2 + rank.number % 2}", 2, step + 1), "", *met)
+    return members
+
+
+def test_the_critical_path_goes_through_groups():
+    """What the way comes from may have ended later, for a rank of another group. Rank 2's stretches, and those of the
+    last one to each half, are on it."""
+    found = by_rank(cases.tables("ranks", written(halves(20, False)))["rank_late"])
+    path = {number: found[f"rank {number}"]["Critical Path (ns)"] for number in range(4)}
+    last = 20_000 + 1000 * 3  # of rank 3 at the end of the job
+    between = 20_000 + 1000 * 2  # rank 2 comes last to its half
+    to_next = 10 * MS + MS + 2000 + 5 * MS - 6_150_000
+    assert path == {0: 0, 1: 0, 2: 19 * (between + to_next), 3: last}, path
+
+
+def test_the_critical_path_goes_back_in_time():
+    """A root that has left before another came has not waited for it: the way stays with the root, or a late rank
+    would be on it that nobody waited for."""
+    found = by_rank(cases.tables("ranks", written(halves(20, True)))["rank_late"])
+    path = {number: found[f"rank {number}"]["Critical Path (ns)"] for number in range(4)}
+    to_next = 10 * MS + MS + 3000 - 3 * MS  # from the root's leaving on; and then to the broadcast
+    assert path == {0: 19 * (to_next + 900_000), 1: 0, 2: 3_900_000, 3: 0}, path
+
+
 def test_clocks_that_nothing_relates_are_told():
     """Of broadcasts no clock can be set right: their members do not end together."""
     members, _ = rank_traces.job("gpu", steps=12)
