@@ -164,6 +164,11 @@ bool mpi_is_in_place(const void *buffer)
 }
 
 /* MPI_STATUS_IGNORE is NULL, or 1. */
+bool mpi_is_no_source(int source)
+{
+	return source == (mpi_abi() == MPI_ABI_OPEN_MPI ? -2 : -1);
+}
+
 uint32_t mpi_source_of(const void *status)
 {
 	size_t first = mpi_abi() == MPI_ABI_OPEN_MPI ? 0 : MPICH_STATUS_FIRST;

@@ -71,6 +71,9 @@ bool mpi_is_world(uintptr_t key);
 /* MPI_IN_PLACE. */
 bool mpi_is_in_place(const void *buffer);
 
+/* MPI_PROC_NULL as a source: MPI_ANY_SOURCE is not it, of which the number differs, too. */
+bool mpi_is_no_source(int source);
+
 /* MPI_SOURCE of a status that a call has filled in, plus 1; 0: the program did not want it. */
 uint32_t mpi_source_of(const void *status);
 

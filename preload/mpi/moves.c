@@ -107,6 +107,22 @@ static bool is_all_to_all(enum gt_mpi_class class)
 	return class == GT_MPI_CLASS_ALLTOALL || class == GT_MPI_CLASS_ALLTOALLV;
 }
 
+/* A message to MPI_PROC_NULL is none, and so is one from there. What has no peer at all, as a file,
+ * has nothing to do with it; a matched receive has no tag and no source. */
+static void leave_out_nobody(const struct mpi_operation *operation, enum gt_mpi_class class,
+			     struct gt_library_call *call)
+{
+	bool is_message = class == GT_MPI_CLASS_SEND || class == GT_MPI_CLASS_SENDRECV;
+	bool is_put = class == GT_MPI_CLASS_PUT, is_get = class == GT_MPI_CLASS_GET;
+	bool takes = class == GT_MPI_CLASS_RECV || class == GT_MPI_CLASS_SENDRECV;
+
+	if ((is_message || is_put) && operation->peer <= 0)
+		call->in = 0;
+	if ((is_get && operation->peer <= 0) ||
+	    (takes && operation->has_tag && mpi_is_no_source(operation->source - 1)))
+		call->out = 0;
+}
+
 void mpi_count(const struct mpi_operation *operation, struct gt_library_call *call)
 {
 	enum gt_mpi_class class = gt_mpi_class_of(operation->function);
@@ -129,4 +145,5 @@ void mpi_count(const struct mpi_operation *operation, struct gt_library_call *ca
 		given = in_place(gotten);
 	}
 	call->in = bytes_of(from, given, call, is_root);
+	leave_out_nobody(operation, class, call);
 }

@@ -96,7 +96,8 @@ static void point_to_point(MPI_Comm comm)
 	MPI_Irecv(in, 1, MPI_FLOAT, before, 3, comm, &requests[0]);
 	while (!flag)
 		MPI_Testall(2, requests, &flag, MPI_STATUSES_IGNORE);
-	SHOW(MPI_Send(out, 0, MPI_BYTE, MPI_PROC_NULL, 0, comm));
+	SHOW(MPI_Send(out, 10, MPI_INT, MPI_PROC_NULL, 0, comm));
+	SHOW(MPI_Recv(in, 10, MPI_INT, MPI_PROC_NULL, 0, comm, MPI_STATUS_IGNORE));
 }
 
 static void collective(MPI_Comm comm)

@@ -31,7 +31,8 @@ D, I, F = 8, 4, 4
 CALLS = [
     ("MPI_Isend", 1000 * D, None), ("MPI_Recv", None, 1000 * D), ("MPI_Wait", None, None), ("MPI_Sendrecv", 10 * I, 10 * I),
     ("MPI_Irecv", None, 5), ("MPI_Isend", 5, None), ("MPI_Waitall", None, None), ("MPI_Isend", F, None), ("MPI_Probe", None, None),
-    ("MPI_Irecv", None, F), ("MPI_Testall", None, None), ("MPI_Send", None, None), ("MPI_Barrier", None, None),
+    ("MPI_Irecv", None, F), ("MPI_Testall", None, None), ("MPI_Send", None, None), ("MPI_Recv", None, None),  # of nobody
+    ("MPI_Barrier", None, None),
     ("MPI_Bcast", I, None), ("MPI_Reduce", 4 * D, 4 * D), ("MPI_Allreduce", 8 * D, 8 * D), ("MPI_Gather", 2 * D, 8 * D),
     ("MPI_Gatherv", 2 * D, 6 * D), ("MPI_Scatter", 8 * F, 2 * F), ("MPI_Allgather", D, 4 * D), ("MPI_Allgatherv", 2 * D, 6 * D),
     ("MPI_Alltoall", 8 * I, 8 * I), ("MPI_Reduce_scatter", 6 * F, 2 * F), ("MPI_Reduce_scatter_block", 12 * F, 3 * F),
