@@ -9,6 +9,7 @@
 
 #include <errno.h>
 #include <stdatomic.h>
+#include <stdbool.h>
 #include <stddef.h>
 
 #include "core/guest/clock.h"
@@ -31,9 +32,14 @@ enum os_real {
  * it, in those of other libraries, each at its first call. errno is kept. */
 void *os_real(enum os_real function);
 
+/* The thread may no longer read the clock (strict.c). */
+extern __thread bool os_is_mute __attribute__((visibility("hidden")));
+
 /* NULL: nobody listens. */
 static inline const struct gt_os_sink *os_sink(void)
 {
+	if (__builtin_expect(os_is_mute, 0))
+		return NULL;
 	return atomic_load_explicit(&gputrace_os_sink, memory_order_acquire);
 }
 

@@ -7,9 +7,11 @@
  *   reliability_os_calls signals    a handler that makes calls interrupts calls; errno, EINTR
  *   reliability_os_calls cancelled  threads that are cancelled in calls, or must not be
  *   reliability_os_calls children   of vfork, that call, and that exec
+ *   reliability_os_calls strict     a thread in the strict mode of seccomp, without a clock
  */
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/seccomp.h>
 #include <poll.h>
 #include <pthread.h>
 #include <sched.h>
@@ -18,6 +20,8 @@
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <string.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
 #include <sys/time.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -354,6 +358,31 @@ static void fork_often(void)
 	say("executed", executed);
 }
 
+static void *confine(void *unused)
+{
+	(void)unused;
+	if (prctl(PR_SET_SECCOMP, SECCOMP_MODE_STRICT, 0, 0, 0))
+		exit(92);
+	for (int i = 0; i < EACH; i++)
+		if (write(ends[1], "s", 1) != 1)
+			break;
+	for (;;)
+		syscall(SYS_exit, 0);
+	return NULL;
+}
+
+static void write_confined(void)
+{
+	pthread_t thread;
+	char c;
+
+	check(pthread_create(&thread, NULL, confine, NULL), "pthread_create");
+	check(pthread_join(thread, NULL), "pthread_join");
+	for (int i = 0; i < EACH; i++)
+		check(read(ends[0], &c, 1) != 1 || c != 's', "read");
+	say("confined", EACH);
+}
+
 int main(int argc, char **argv)
 {
 	const char *what = argc > 1 ? argv[1] : "";
@@ -375,6 +404,8 @@ int main(int argc, char **argv)
 		cancel();
 	else if (!strcmp(what, "children"))
 		fork_often();
+	else if (!strcmp(what, "strict"))
+		write_confined();
 	else
 		return 1;
 	check((int)cudaDeviceSynchronize(), "cudaDeviceSynchronize");

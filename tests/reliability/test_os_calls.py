@@ -64,6 +64,11 @@ class OsCalls(unittest.TestCase):
         self.assertFalse([event for event in self.calls if event["name"] == "usleep"])
         self.assertEqual(trace.ledger["memsets_written"], 21)
 
+    def test_strict(self):
+        """A thread that may not read the clock is left alone; the others are recorded."""
+        self.check("strict")
+        self.assertIn("pthread_join", {event["name"] for event in self.calls})
+
 
 class Kinds(test_children.Children):
     """Children of other kinds, each recorded by itself, with all that the GPU is given."""
