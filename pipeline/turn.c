@@ -6,6 +6,7 @@
 
 #include <string.h>
 
+#include "collectors/cupti/buffers.h"
 #include "collectors/cupti/contexts.h"
 #include "core/guest/log.h"
 #include "core/guest/seccomp.h"
@@ -309,7 +310,7 @@ static bool awaits_devices(struct gt_pipeline *p, uint64_t now)
 
 bool gt_turn_flush_is_due(struct gt_pipeline *p, uint64_t now)
 {
-	if (awaits_devices(p, now))
+	if (awaits_devices(p, now) || gt_cupti_buffers_are_many())
 		return true;
 	if (now < p->next_flush)
 		return false;

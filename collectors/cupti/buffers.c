@@ -18,7 +18,8 @@
 #define DISCARD_BYTES (256u * 1024u)
 #define BLOCK_LEAST   ((size_t)1 << 20)
 #define READY_BLOCKS  2u
-#define FREE_SLOTS    64u
+#define FREE_SLOTS    1024u /* until the drain thread comes by again */
+#define MANY          256u
 #define PACES         64u
 
 /* All buffers that CUPTI has at a time are to fit into a part of the memory: others wait to be
@@ -73,6 +74,8 @@ static struct {
 	_Atomic uint64_t demanded;  /* all of the first so many requests were to come back */
 	_Atomic uint64_t forgotten; /* requests whose buffers may have gone to another tool */
 	_Atomic uint64_t requested;
+	_Atomic uint64_t crowded; /* requests for which there was no slot */
+	uint64_t many_at;         /* requests when CUPTI had many; drain thread */
 } pool;
 
 static void count(_Atomic uint64_t *counter, uint64_t n)
@@ -205,6 +208,22 @@ static void lend_slot(struct buffers_slot *slot, uint8_t pace)
 	atomic_store(&slot->state, SLOT_CUPTI);
 }
 
+static uint32_t count_in(int state)
+{
+	uint32_t n = 0, used = atomic_load(&pool.used);
+
+	for (uint32_t i = 0; i < used; i++)
+		n += atomic_load_explicit(&pool.slots[i].state, memory_order_relaxed) == state;
+	return n;
+}
+
+static void count_discarded(void)
+{
+	count(&pool.counts->discarded, 1);
+	count(&pool.crowded,
+	      atomic_load(&pool.used) == GT_CUPTI_BUFFERS_MAX && !count_in(SLOT_FREE));
+}
+
 void gt_cupti_buffers_request(uint8_t **ret_buffer, size_t *ret_size, size_t *ret_max_records)
 {
 	bool stopped = atomic_load_explicit(&pool.stopped, memory_order_relaxed);
@@ -221,7 +240,8 @@ void gt_cupti_buffers_request(uint8_t **ret_buffer, size_t *ret_size, size_t *re
 		*ret_size = slot->bytes;
 		return;
 	}
-	count(&pool.counts->discarded, !stopped);
+	if (!stopped)
+		count_discarded();
 	*ret_buffer = pool.null_is_safe ? NULL : pool.discard;
 	*ret_size = pool.null_is_safe ? 0 : DISCARD_BYTES;
 }
@@ -337,15 +357,6 @@ bool gt_cupti_buffers_wait_before(uint64_t order)
 	return oldest && oldest->order < order;
 }
 
-static uint32_t count_in(int state)
-{
-	uint32_t n = 0, used = atomic_load(&pool.used);
-
-	for (uint32_t i = 0; i < used; i++)
-		n += atomic_load_explicit(&pool.slots[i].state, memory_order_relaxed) == state;
-	return n;
-}
-
 size_t gt_cupti_buffers_waiting(void)
 {
 	uint32_t used = atomic_load(&pool.used);
@@ -355,6 +366,16 @@ size_t gt_cupti_buffers_waiting(void)
 		if (atomic_load_explicit(&pool.slots[i].state, memory_order_relaxed) == SLOT_FULL)
 			cost += gt_cupti_buffer_cost(pool.slots[i].valid);
 	return cost;
+}
+
+bool gt_cupti_buffers_are_many(void)
+{
+	uint64_t requested = atomic_load(&pool.requested);
+
+	if (atomic_load(&pool.lent) < MANY || requested - pool.many_at < MANY)
+		return false;
+	pool.many_at = requested;
+	return true;
 }
 
 /* Only the drain thread uses a FULL or READ slot, but recovery reads it if we are killed here: the
@@ -603,6 +624,7 @@ struct gt_cupti_buffer_counts gt_cupti_buffers_count(void)
 		.foreign = atomic_load(&counts->foreign),
 		.discarded = atomic_load(&counts->discarded),
 		.discarded_bytes = atomic_load(&counts->discarded_bytes),
+		.crowded = atomic_load(&pool.crowded),
 	};
 }
 

@@ -64,6 +64,10 @@ bool gt_cupti_buffers_wait_before(uint64_t order);
 /* Cost of all buffers that wait to be read. */
 size_t gt_cupti_buffers_waiting(void);
 
+/* Drain thread: CUPTI has so many, nearly empty as those of many short threads, that they may run
+ * out before the next flush. Once for each so many that it has asked for. */
+bool gt_cupti_buffers_are_many(void);
+
 /* Drain thread: all work that was read before @until (trace ns) is in the file. Until then buffers
  * in the spool are kept for recovery. */
 void gt_cupti_buffers_release(uint64_t until);
@@ -99,6 +103,7 @@ struct gt_cupti_buffer_counts {
 	uint64_t foreign;         /* completed, but not ours */
 	uint64_t discarded;       /* requests answered with the discard buffer */
 	uint64_t discarded_bytes; /* returned in it */
+	uint64_t crowded;         /* of the discarded ones: not memory was short, but buffers */
 };
 
 /* The counters now. Any thread. */

@@ -422,7 +422,16 @@ static uint64_t discarded_buffers(const void *part)
 {
 	const struct gt_gpu *gpu = part;
 
-	return gpu->ledger->count[GT_LEDGER_BUFFERS_DISCARDED];
+	uint64_t all = gpu->ledger->count[GT_LEDGER_BUFFERS_DISCARDED];
+	uint64_t crowded = gt_cupti_buffers_count().crowded;
+
+	return all > crowded ? all - crowded : 0;
+}
+
+static uint64_t crowded_buffers(const void *part)
+{
+	(void)part;
+	return gt_cupti_buffers_count().crowded;
 }
 
 static uint64_t evicted_calls(const void *part)
@@ -462,7 +471,10 @@ static const struct gt_collector_count counts[] = {
 	{dropped_records, GT_LEDGER_COUNT_, "LOST", "dropped by CUPTI", "GPU records",
 	 "CUPTI had no buffer in time"},
 	{discarded_buffers, GT_LEDGER_COUNT_, "LOST", "no buffer", "activity buffers",
-	 "all buffers in use: raise --max-memory"},
+	 "all memory for buffers in use: raise --max-memory"},
+	{crowded_buffers, GT_LEDGER_COUNT_, "LOST", "too many buffers", "activity buffers",
+	 "CUPTI asked for more at a time than there can be, as for many threads: lower "
+	 "--flush-period"},
 	{late_fetches, GT_LEDGER_COUNT_, "LOST", "flush timeout", "calls that went on without it",
 	 "CUPTI's flush took longer than a call could wait: records of its context may be missing"},
 	{evicted_calls, GT_LEDGER_CORRELATION_EVICTED, NULL, NULL, NULL, NULL},

@@ -321,6 +321,45 @@ Test(cupti_buffers, that_may_be_lost_are_not_counted_as_given)
 	cr_assert_eq(gt_cupti_buffers_lent_bytes(), given);
 }
 
+/* As CUPTI does for each of many short threads: it returns them only when asked. */
+Test(cupti_buffers, that_are_many_are_asked_back_before_they_run_out)
+{
+	uint8_t *held[GT_CUPTI_BUFFERS_MAX];
+	size_t size, count = 0, rounds = 0;
+
+	gt_cupti_buffers_start(1u << 20, 256u << 20, true, true);
+	cr_assert_not(gt_cupti_buffers_are_many());
+	for (int i = 0; i < 10000; i++) {
+		held[count++] = request(&size);
+		if (!gt_cupti_buffers_are_many())
+			continue;
+		cr_assert_not(gt_cupti_buffers_are_many());
+		rounds++;
+		while (count > 0)
+			gt_cupti_buffers_complete(held[--count], 200);
+		for (struct gt_cupti_buffer done; gt_cupti_buffers_next(&done);)
+			gt_cupti_buffers_recycle(&done, 1);
+		gt_cupti_buffers_prepare(NULL, NULL);
+	}
+	cr_assert_gt(rounds, 10000 / GT_CUPTI_BUFFERS_MAX);
+	cr_assert_eq(gt_cupti_buffers_count().discarded, 0);
+}
+
+/* More memory would not help. */
+Test(cupti_buffers, that_are_too_many_are_counted_as_such)
+{
+	size_t size;
+
+	gt_cupti_buffers_start(1u << 20, 1u << 30, true, true);
+	for (uint32_t i = 0; i < GT_CUPTI_BUFFERS_MAX + 3; i++)
+		request(&size);
+	cr_assert_eq(gt_cupti_buffers_count().discarded, 3);
+	cr_assert_eq(gt_cupti_buffers_count().crowded, 3);
+	gt_cupti_buffers_start(4 * BYTES, 8 * BYTES, false, true);
+	use_up(8 * BYTES);
+	cr_assert_eq(gt_cupti_buffers_count().crowded, 0);
+}
+
 Test(cupti_buffers, that_hold_little_take_little_of_the_cap)
 {
 	size_t size;

@@ -157,10 +157,8 @@ static void let_go(struct buffer *buffer)
 
 /* A buffer with that much room, asked from the client if need be; while it is asked, other threads
  * may bring and even fill one. NULL: the client refused. Caller holds mutex. */
-static struct buffer *buffer_for(size_t size)
+static struct buffer *buffer_for(struct slot *slot, size_t size)
 {
-	struct slot *slot = slot_here();
-
 	while (!has_room(slot->current, size)) {
 		retire(slot);
 		struct buffer *fresh = buffer_new();
@@ -175,12 +173,19 @@ static struct buffer *buffer_for(size_t size)
 	return slot->current;
 }
 
+/* A thread of the driver, as each kernel that waits for others has one, makes no calls: CUPTI would
+ * know nothing of it. */
+static struct slot *slot_of_launch(void)
+{
+	return cupti.table->current_correlation() ? slot_here() : &shared_slot;
+}
+
 struct cupti_place cupti_buffers_reserve(size_t size)
 {
 	struct cupti_place place = {.size = size};
 
 	pthread_mutex_lock(&mutex);
-	place.buffer = buffer_for(size);
+	place.buffer = buffer_for(slot_of_launch(), size);
 	if (place.buffer) {
 		place.buffer->reserved += size;
 		place.buffer->open++;
@@ -248,7 +253,7 @@ void cupti_buffers_put(const void *record, size_t size)
 	pthread_mutex_lock(&mutex);
 	steal_when_due();
 	if (!put_in_place(record, size)) {
-		buffer = buffer_for(size);
+		buffer = buffer_for(slot_here(), size);
 		if (buffer)
 			append(buffer, record, size);
 		else
