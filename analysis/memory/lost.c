@@ -82,9 +82,20 @@ static struct gt_memory_use *use_of(struct gt_memory *memory, size_t first,
 	return gt_vec_push(&memory->uses, use) ? &memory->uses.at[memory->uses.count - 1] : NULL;
 }
 
+/* After a kill the spool gave back the calls, but not what the counter had after them. */
+static bool is_cut(const struct gt_model *model)
+{
+	int64_t calls = 0;
+
+	gt_header_int(&model->reading.header, "repaired", "recovered_calls", &calls);
+	return calls > 0;
+}
+
 int gt_memory_take_counters(struct gt_memory *memory, size_t first, const struct gt_model *model)
 {
-	for (size_t i = 0; i < model->memory.count; i++) {
+	size_t count = is_cut(model) ? 0 : model->memory.count;
+
+	for (size_t i = 0; i < count; i++) {
 		const struct gt_memory_point *point = &model->memory.at[i];
 		struct gt_memory_use *use;
 

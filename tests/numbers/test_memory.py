@@ -370,6 +370,11 @@ def calls_that_are_missing():
         text = cases.run("memory", path)[0]
         assert "rank 0 GPU 0: 5440 calls (removed by --keep) are not in the files" in text and "lower bounds" in text, text
         assert "9.000 kB at its peak, 7.000 kB at the end" in text and shown in text, text
+    for calls, shown in ((0, [9000, 7000]), (1, [None, None])):  # what is back from the spool the counter does not tell
+        repaired = {"repaired": {"events": 4, "cut_bytes": 0, "recovered_calls": calls, "recovered_operations": 0, "in_flight": 0}}
+        path = cases.write(generate.trace(counters + s.events, before=repaired))
+        row = cases.tables("memory", path)["memory_summary"][0]
+        assert [row[key] for key in ("Peak (B)", "Counter Peak (B)", "Counter At End (B)")] == [512, *shown], row
     path = cases.write(generate.trace([generate.call("cudaMalloc", 1, 1, 1)], before=segment))
     said = cases.run("memory", path, expect=1)[1]
     assert "lack 5440 calls" in said and "run --memory" not in said, said
