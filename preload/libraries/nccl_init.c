@@ -19,13 +19,23 @@ static bool was_made(int result)
 	return result == NCCL_SUCCESS || result == NCCL_IN_PROGRESS;
 }
 
-/* In a group, or without blocking, the handle of a part is written later, and before 2.14 any. */
+/* In a group, or without blocking, the handle of a part is written later, and before 2.14 any. The
+ * memory of one that has gone may be given to the next, in the same variable. */
+static bool is_written(int result, nccl_comm before, nccl_comm handle, bool is_part)
+{
+	if (handle != before)
+		return true;
+	if (library_in_group())
+		return false;
+	return result == NCCL_SUCCESS || (!is_part && !nccl_communicator_known(handle));
+}
+
 static void made(int result, nccl_comm before, const struct nccl_unmade *one)
 {
 	nccl_comm handle = was_made(result) && one->place ? *one->place : NULL;
 	bool in_group = library_in_group();
 
-	if (handle && (handle != before || (result == NCCL_SUCCESS && !in_group)))
+	if (handle && is_written(result, before, handle, one->parent != NULL))
 		nccl_communicator_add(handle, one->id, one->ranks, one->rank);
 	else if (was_made(result) && one->place && (in_group || one->parent))
 		nccl_unmade_add(one, in_group ? library_thread() : NULL);

@@ -12,6 +12,7 @@
  *   collectives missing ID RANK RANKS ABSENT        ABSENT comes to the tenth all-reduce of its
  * half only when the file ID.go is there collectives device COUNT                        one
  * process with several devices collectives errors                              calls that fail
+ *   collectives again                               all of them in one variable, at one address
  *   collectives cost N                              ns of a call of NCCL that launches nothing, and
  *                                                   of a launch: N thousand of each
  */
@@ -327,6 +328,57 @@ static int parts(char **words)
 	return 0;
 }
 
+static void init_again(ncclComm_t *comm, ncclComm_t parent)
+{
+	ncclUniqueId id;
+
+	(void)parent;
+	ncclGetUniqueId(&id);
+	SHOW(ncclCommInitRank(comm, 1, id, 0));
+}
+
+static void init_again_without_blocking(ncclComm_t *comm, ncclComm_t parent)
+{
+	ncclConfig_t config = NCCL_CONFIG_INITIALIZER;
+	ncclUniqueId id;
+
+	(void)parent;
+	config.blocking = 0;
+	ncclGetUniqueId(&id);
+	SHOW(ncclCommInitRankConfig(comm, 1, id, 0, &config));
+	wait_until_ready(*comm);
+}
+
+static void init_again_in_group(ncclComm_t *comm, ncclComm_t parent)
+{
+	SHOW(ncclGroupStart());
+	init_again(comm, parent);
+	SHOW(ncclGroupEnd());
+}
+
+static void split_again(ncclComm_t *comm, ncclComm_t parent)
+{
+	SHOW(ncclCommSplit(parent, 0, 0, comm, NULL));
+}
+
+static int again(void)
+{
+	static void (*const ways[])(ncclComm_t *, ncclComm_t) = {
+		init_again, init_again_without_blocking, init_again_in_group, split_again};
+	ncclComm_t parent = NULL, comm = NULL;
+
+	use_device(0);
+	init_again(&parent, NULL);
+	for (int i = 0; i < 12; i++) {
+		ways[i / 3](&comm, parent);
+		for (int k = 0; k < 100; k++)
+			ncclAllReduce(NULL, NULL, 8, ncclFloat, ncclSum, comm, NULL);
+		SHOW(ncclCommDestroy(comm)); /* and the variable keeps it */
+	}
+	SHOW(ncclCommDestroy(parent));
+	return 0;
+}
+
 static int from_launcher(const char *name)
 {
 	const char *text = getenv(name);
@@ -502,5 +554,7 @@ int main(int argc, char **argv)
 		return device(atoi(argv[2]));
 	if (argc == 3 && !strcmp(argv[1], "cost"))
 		return cost(atoi(argv[2]));
+	if (argc == 2 && !strcmp(argv[1], "again"))
+		return again();
 	return argc == 2 && !strcmp(argv[1], "errors") ? errors() : 2;
 }

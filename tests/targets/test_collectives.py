@@ -376,6 +376,18 @@ class Collectives(unittest.TestCase):
         # what the program does too early NCCL complains of once: nothing was asked in between
         self.assertEqual(self.said_wrong.count("NCCL WARN"), 1, self.said_wrong)
 
+    def test_communicators_at_one_address(self):
+        """A new one is known though its variable holds the one that went; and kernels share activity buffers."""
+        self.run_program("again", options=["--libraries=nccl"])
+        trace = trace_file.Trace(glob.glob(self.folder + "/out/**/*.json", recursive=True)[0])
+        for events in ([e for e in self.calls(trace) if e["name"] == "ncclAllReduce"], trace.gpu):
+            places = sorted((e["args"].get("Process Group Name", ""), e["args"].get("Seq", 0)) for e in events)
+            groups = sorted({group for group, _ in places} - {""})
+            self.assertEqual(len(groups), 12)
+            self.assertEqual(places, [(group, i + 1) for group in groups for i in range(100)])
+        self.assertEqual(trace.ledger["launches_without_record"], 0)
+        self.assertLess(trace.ledger["buffers_completed"], 600)
+
     def ranks_tables(self):
         code, out, err = tool("ranks", "--format=json", self.folder + "/out")
         self.assertEqual(code, 0, out + err)
