@@ -10,6 +10,7 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
+#include <zlib.h>
 
 #include "cli/cmdline.h"
 
@@ -19,6 +20,13 @@ static void complain_of(const char *path, const char *what)
 
 	snprintf(text, sizeof(text), "%s: %s", path, what);
 	gt_cmdline_complain(text);
+}
+
+bool gt_outfile_ends(const char *path, const char *ending)
+{
+	size_t length = path ? strlen(path) : 0, size = strlen(ending);
+
+	return length > size && !strcmp(path + length - size, ending);
 }
 
 bool gt_outfile_is_taken(const char *path)
@@ -90,6 +98,35 @@ static ssize_t write_all(void *cookie, const char *data, size_t size)
 	return done == size ? (ssize_t)size : 0;
 }
 
+static ssize_t pack_all(void *cookie, const char *data, size_t size)
+{
+	struct gt_outfile *out = cookie;
+
+	errno = 0;
+	if (!out->error && gzwrite(out->packed, data, (unsigned int)size) != (int)size)
+		out->error = errno ? errno : EIO;
+	return out->error ? 0 : (ssize_t)size;
+}
+
+/* zlib closes its descriptor, and the last bytes go out then. */
+static bool open_packed(struct gt_outfile *out)
+{
+	int own = dup(out->fd);
+
+	out->packed = own < 0 ? NULL : gzdopen(own, "wb");
+	if (!out->packed && own >= 0)
+		close(own);
+	return out->packed != NULL;
+}
+
+static void close_packed(struct gt_outfile *out)
+{
+	errno = 0;
+	if (out->packed && gzclose(out->packed) != Z_OK && !out->error)
+		out->error = errno ? errno : EIO;
+	out->packed = NULL;
+}
+
 /* A device, a FIFO: nothing of it is lost. */
 static bool holds_nothing(const char *path)
 {
@@ -125,8 +162,9 @@ static int open_file(struct gt_outfile *out)
 
 int gt_outfile_open(struct gt_outfile *out, const char *path)
 {
-	const cookie_io_functions_t functions = {.write = write_all};
 	bool is_standard = !path || !strcmp(path, "-");
+	bool is_packed = !is_standard && gt_outfile_ends(path, ".gz");
+	const cookie_io_functions_t functions = {.write = is_packed ? pack_all : write_all};
 	int error = 0;
 
 	*out = (struct gt_outfile){.path = is_standard ? "standard output" : path,
@@ -136,7 +174,8 @@ int gt_outfile_open(struct gt_outfile *out, const char *path)
 		error = open_file(out);
 	if (error)
 		return error;
-	out->file = fopencookie(out, "w", functions);
+	if (!is_packed || open_packed(out))
+		out->file = fopencookie(out, "w", functions);
 	if (out->file)
 		return 0;
 	gt_outfile_close(out, -ENOMEM, NULL);
@@ -147,6 +186,7 @@ int gt_outfile_close(struct gt_outfile *out, int rc, const char *words)
 {
 	if (out->file)
 		fclose(out->file);
+	close_packed(out);
 	if (out->fd != STDOUT_FILENO && close(out->fd) < 0 && !out->error)
 		out->error = errno;
 	if (out->error)

@@ -14,15 +14,19 @@
 
 /* An output file that is being written. */
 struct gt_outfile {
-	FILE *file; /* to be written to */
-	int fd;     /* of it, for a writer that buffers itself */
+	FILE *file; /* to be written to; of a name in .gz it becomes gzip */
+	int fd;     /* of it, for a writer that buffers itself, of no such name */
 
 	/* private */
 	const char *path;
 	struct gt_pin folder; /* of a file that we made */
+	void *packed;         /* zlib's, of a name in .gz */
 	int error;            /* errno of the first write that failed */
 	bool is_new;          /* a file that we made */
 };
+
+/* Whether the name @path ends in @ending. */
+bool gt_outfile_ends(const char *path, const char *ending);
 
 /* Whether anything lies at @path; says so on stderr. */
 bool gt_outfile_is_taken(const char *path);

@@ -200,7 +200,7 @@ static int run_convert(const struct gt_cmdline *args)
 	if (!format)
 		return gt_cmdline_wrong(args,
 					"the form of %s is not known: it must end in "
-					".pftrace or .json",
+					".pftrace or .json (gputrace compress packs it then)",
 					request.to);
 	request.wish.full_stacks = stacks && !strcmp(stacks, "full");
 	request.wish.own_flows = details && !strcmp(details, "all");

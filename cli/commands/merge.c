@@ -20,8 +20,8 @@
 
 static const struct gt_cmdline_option options[] = {
 	{"output", "FILE", NULL,
-	 "write to FILE, which must not exist (default: standard output, JSON); FILE.pftrace: as "
-	 "Perfetto's protobuf; FILE.zip: the traces as "
+	 "write to FILE, which must not exist (default: standard output, JSON); FILE.json.gz: "
+	 "packed; FILE.pftrace: as Perfetto's protobuf; FILE.zip: the traces as "
 	 "they are, with a manifest for Perfetto 58 or later"},
 	{"ranks", "N,N-M,...", NULL, "only these ranks: 0,8-15"},
 	{"host", "GLOB", NULL, "only ranks on hosts with such a name, with * and ?"},
@@ -120,17 +120,10 @@ static int read_window(const struct gt_cmdline *args, struct gt_merge_request *r
 	return rc;
 }
 
-static bool ends_with(const char *text, const char *ending)
-{
-	size_t length = text ? strlen(text) : 0, size = strlen(ending);
-
-	return length > size && !strcmp(text + length - size, ending);
-}
-
 static int merge_to(const struct gt_job *job, const struct gt_merge_request *request,
 		    const char *path)
 {
-	const bool is_zip = ends_with(path, ".zip");
+	const bool is_zip = gt_outfile_ends(path, ".zip");
 	struct gt_merge_result result;
 	struct gt_outfile out;
 	int rc;
@@ -140,7 +133,7 @@ static int merge_to(const struct gt_job *job, const struct gt_merge_request *req
 			return GT_EXIT_FAILED;
 	if (gt_outfile_open(&out, path))
 		return GT_EXIT_FAILED;
-	if (ends_with(path, ".pftrace"))
+	if (gt_outfile_ends(path, ".pftrace"))
 		rc = gt_merge_pftrace(job->paths.at, job->paths.count, request, out.fd, &result);
 	else
 		rc = (is_zip ? gt_merge_zip : gt_merge)(job->paths.at, job->paths.count, request,
@@ -166,6 +159,11 @@ static int run_merge(const struct gt_cmdline *args)
 
 	if (rc)
 		return rc;
+	if (gt_outfile_ends(output, ".pftrace.gz") || gt_outfile_ends(output, ".zip.gz"))
+		return gt_cmdline_wrong(args,
+					"--output=%s: only JSON is packed as it is merged "
+					"(gputrace compress packs a .pftrace)",
+					output);
 	if (choice.ranks && gt_rank_list_check(choice.ranks))
 		return gt_cmdline_wrong(args, "--ranks=%s: it takes " GT_RANK_LIST_FORM,
 					choice.ranks);

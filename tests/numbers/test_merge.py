@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """`merge` brings the ranks of a job to one clock, wherever their headers stand."""
 
+import gzip
 import json
 import os
 import random
@@ -79,6 +80,23 @@ def members_behind_the_events():
     whole = compare(paths, {0, 1})
     assert whole["baseTimeNanoseconds"] == generate.BASE, whole.get("baseTimeNanoseconds")
     assert [device["name"] for device in whole["deviceProperties"]] == ["GPU of 0", "GPU of 1"]
+
+
+def names_in_gz():
+    """Packed as the name says, or refused; symbolize writes through the same file."""
+    path = cases.write(generate.trace(generate.launches(3), header(0, generate.BASE), {}))
+    plain, packed = (os.path.join(cases.folder(), name) for name in ("all.json", "all.json.gz"))
+    for words in (["merge"], ["symbolize"]):
+        for out in (plain, packed):
+            if os.path.exists(out):
+                os.remove(out)
+            cases.run(*words, f"--output={out}", path)
+        with open(plain, "rb") as one, gzip.open(packed) as two:
+            assert one.read() == two.read(), words
+    for name in ("all.pftrace.gz", "all.zip.gz"):
+        out = os.path.join(cases.folder(), name)
+        said = cases.run("merge", f"--output={out}", path, expect=2)[1]
+        assert "only JSON is packed as it is merged" in said and not os.path.exists(out), said
 
 
 def members_anywhere():
@@ -317,6 +335,7 @@ cases.main(
     [
         members_behind_the_events,
         members_anywhere,
+        names_in_gz,
         no_base_is_said,
         quoted_processes_stay_apart,
         public_traces,
