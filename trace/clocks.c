@@ -6,18 +6,54 @@
 #include "trace/clocks.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#define WITHIN " within "
 #define TRIED  4                  /* processes of a host, with those of another one */
 #define LEAST  3                  /* collectives: fewer may be alike by chance */
 #define FAR    ((int64_t)1 << 60) /* ns: clocks of one boot are not that far apart */
 #define COARSE 20000 /* ns: by so much the ends of one scatter, where there are too few to tell */
 
+const char *const gt_clock_by_names[GT_CLOCK_BY_COUNT_] = {
+	[GT_CLOCK_BY_MONOTONIC] = "monotonic",     [GT_CLOCK_BY_HOST] = "host",
+	[GT_CLOCK_BY_COLLECTIVES] = "collectives", [GT_CLOCK_BY_REALTIME] = "realtime",
+	[GT_CLOCK_BY_NOTHING] = "nothing",
+};
+
+void gt_clock_map_tell(const struct gt_clock_map *map, char *ret_text, size_t size)
+{
+	int n = snprintf(ret_text, size, "%s", gt_clock_by_names[map->by]);
+
+	if (map->error >= 0 && (size_t)n < size)
+		snprintf(ret_text + n, size - (size_t)n, WITHIN "%" PRId64 " ns", map->error);
+}
+
+static void take_told(const char *text, struct gt_clock_source *source)
+{
+	size_t length = strcspn(text, " ");
+
+	for (int by = 0; by < GT_CLOCK_BY_COUNT_; by++) {
+		const char *name = gt_clock_by_names[by];
+
+		if (strlen(name) != length || strncmp(text, name, length) != 0)
+			continue;
+		source->is_told = true;
+		source->told_by = (enum gt_clock_by)by;
+		source->told_error = GT_CLOCK_ERROR_UNKNOWN;
+		if (!strncmp(text + length, WITHIN, sizeof(WITHIN) - 1))
+			source->told_error =
+				llabs(strtoll(text + length + sizeof(WITHIN) - 1, NULL, 10));
+	}
+}
+
 void gt_clock_source_header(const struct gt_header *header, struct gt_clock_source *ret_source)
 {
 	struct gt_clock_source *s = ret_source;
+	char told[64];
 
 	*s = (struct gt_clock_source){
 		.has_base = header->has_base, .has_rank = header->has_rank, .rank = header->rank};
@@ -26,6 +62,8 @@ void gt_clock_source_header(const struct gt_header *header, struct gt_clock_sour
 	gt_header_text(header, "metadata", "boot", s->boot, sizeof(s->boot));
 	gt_header_int(header, "metadata", "clock_first_monotonic_ns", &s->monotonic);
 	gt_header_int(header, "metadata", "clock_first_realtime_ns", &s->realtime);
+	if (gt_header_text(header, "metadata", "merged_clock", told, sizeof(told)))
+		take_told(told, s);
 	if (s->monotonic <= 0 || s->realtime <= 0)
 		s->monotonic = s->realtime = 0;
 }
@@ -37,6 +75,9 @@ int gt_clock_source_meet(const struct gt_model *model, struct gt_clock_source *s
 	if (__builtin_add_overflow(model->first, base, &source->first) ||
 	    __builtin_add_overflow(model->last, base, &source->last))
 		source->first = source->last = base;
+	source->merged = model->merged.file;
+	if (source->merged && *model->merged.clock)
+		take_told(model->merged.clock, source);
 	return gt_meetings_take(model, NULL, NULL, true, &source->meetings);
 }
 
@@ -66,6 +107,12 @@ int64_t gt_clock_map_time(const struct gt_clock_map *map, int64_t t)
 	return sum;
 }
 
+/* Processes of one merged file, which says how their clocks were related. */
+static bool are_told(const struct gt_clock_source *a, const struct gt_clock_source *b)
+{
+	return a->merged && a->merged == b->merged && a->is_told && b->is_told;
+}
+
 static bool are_of_one_boot(const struct gt_clock_source *a, const struct gt_clock_source *b)
 {
 	return *a->boot && !strcmp(a->boot, b->boot) && a->realtime && b->realtime;
@@ -73,6 +120,8 @@ static bool are_of_one_boot(const struct gt_clock_source *a, const struct gt_clo
 
 bool gt_clock_sources_are_one(const struct gt_clock_source *a, const struct gt_clock_source *b)
 {
+	if (are_told(a, b))
+		return true;
 	if (*a->boot && *b->boot)
 		return !strcmp(a->boot, b->boot);
 	return *a->host && !strcmp(a->host, b->host);
@@ -95,7 +144,7 @@ static int64_t behind(const struct gt_clock_source *first, const struct gt_clock
 {
 	int64_t a, b, off;
 
-	if (!are_of_one_boot(first, s) ||
+	if ((s->merged && s->merged == first->merged) || !are_of_one_boot(first, s) ||
 	    __builtin_sub_overflow(first->realtime, first->monotonic, &a) ||
 	    __builtin_sub_overflow(s->realtime, s->monotonic, &b) ||
 	    __builtin_sub_overflow(a, b, &off) || off > FAR || off < -FAR)
@@ -199,8 +248,38 @@ static struct gt_clock_line chain(const struct gt_clock_line *a, const struct gt
 	return line;
 }
 
-/* A process where its host is by @at, its first process's way to the job. */
-static void place(struct placing *p, uint32_t process, const struct gt_clock_map *at)
+static int64_t sum_of_errors(int64_t a, int64_t b)
+{
+	int64_t sum;
+
+	return a < 0 || b < 0 || __builtin_add_overflow(a, b, &sum) ? GT_CLOCK_ERROR_UNKNOWN : sum;
+}
+
+/* What a merged file says of @s and @near, of which @map has the place: the file has both against
+ * the first process of that file. */
+static void add_told(const struct gt_clock_source *near, const struct gt_clock_source *s,
+		     struct gt_clock_map *map)
+{
+	enum gt_clock_by by = s->told_by > near->told_by ? s->told_by : near->told_by;
+
+	if (s == near || are_of_one_boot(near, s))
+		return;
+	map->by = by > map->by ? by : map->by;
+	map->error = sum_of_errors(map->error, sum_of_errors(s->told_error, near->told_error));
+}
+
+void gt_clock_map_add_told(const struct gt_clock_source *source, struct gt_clock_map *map)
+{
+	if (!source->is_told)
+		return;
+	map->by = source->told_by > map->by ? source->told_by : map->by;
+	map->error = sum_of_errors(map->error, source->told_error);
+}
+
+/* A process where its host is by @at, its first process's way to the job; @near is the one that
+ * was placed itself. */
+static void place(struct placing *p, uint32_t process, const struct gt_clock_map *at,
+		  const struct gt_clock_source *near)
 {
 	const struct gt_clock_source *first = &p->sources[p->host[process]];
 	const struct gt_clock_source *s = &p->sources[process];
@@ -209,18 +288,21 @@ static void place(struct placing *p, uint32_t process, const struct gt_clock_map
 
 	*map = *at;
 	map->line = chain(&at->line, &own);
-	if (s != first && !are_of_one_boot(first, s) && map->by == GT_CLOCK_BY_MONOTONIC)
+	if (are_told(near, s))
+		add_told(near, s, map);
+	else if (s != first && !are_of_one_boot(first, s) && map->by == GT_CLOCK_BY_MONOTONIC)
 		map->by = GT_CLOCK_BY_HOST;
 	if (p->sources[p->reference].has_base != s->has_base && map->by != GT_CLOCK_BY_COLLECTIVES)
 		*map = (struct gt_clock_map){.error = GT_CLOCK_ERROR_UNKNOWN,
 					     .by = GT_CLOCK_BY_NOTHING};
 }
 
-static void place_host(struct placing *p, uint32_t host, const struct gt_clock_map *at)
+static void place_host(struct placing *p, uint32_t host, const struct gt_clock_map *at,
+		       const struct gt_clock_source *near)
 {
 	for (uint32_t i = host; i < p->count; i++)
 		if (p->host[i] == host)
-			place(p, i, at);
+			place(p, i, at, near);
 	p->placed[host] = true;
 }
 
@@ -240,7 +322,7 @@ static void place_by_tie(struct placing *p, const struct tie *tie)
 		.used = tie->line.used,
 	};
 
-	place_host(p, host, &at);
+	place_host(p, host, &at, s);
 }
 
 /* Its host so that its own clock is the job's. */
@@ -251,10 +333,10 @@ static void place_reference(struct placing *p)
 	struct gt_clock_map at = {.line = {.x = first->first, .off = -behind(first, s)},
 				  .by = GT_CLOCK_BY_MONOTONIC};
 
-	place_host(p, host, &at);
+	place_host(p, host, &at, s);
 	for (uint32_t i = 0; i < p->count; i++)
 		if (p->host[i] == host && p->maps[i].by == GT_CLOCK_BY_MONOTONIC &&
-		    !are_of_one_boot(&p->sources[i], s))
+		    !are_told(&p->sources[i], s) && !are_of_one_boot(&p->sources[i], s))
 			p->maps[i].by = GT_CLOCK_BY_HOST;
 	p->maps[p->reference] = (struct gt_clock_map){.by = GT_CLOCK_BY_MONOTONIC};
 }
@@ -264,7 +346,7 @@ static void place_by_realtime(struct placing *p, uint32_t host)
 	const struct gt_clock_map at = {
 		.error = GT_CLOCK_ERROR_UNKNOWN, .by = GT_CLOCK_BY_REALTIME, .bar = p->bar[host]};
 
-	place_host(p, host, &at);
+	place_host(p, host, &at, &p->sources[host]);
 }
 
 /* Ties hosts to @other, which is placed, and so on from each of them. */

@@ -45,7 +45,11 @@ struct gt_clock_source {
 	int64_t first, last; /* of the trace, ns of its clock */
 	bool has_base;       /* its clock counts from 1970 */
 	bool has_rank;
-	int64_t rank; /* two processes of one rank have no collective in common */
+	int64_t rank;    /* two processes of one rank have no collective in common */
+	uint64_t merged; /* of those of one number all times are on one clock; 0: on its own */
+	bool is_told;    /* how it was brought there */
+	enum gt_clock_by told_by;
+	int64_t told_error; /* ns; GT_CLOCK_ERROR_UNKNOWN */
 	struct gt_meetings meetings;
 };
 
@@ -88,6 +92,15 @@ void gt_clocks_fini(struct gt_clocks *clocks);
 
 /* The time of the job, saturated, for a time of a process's clock. */
 int64_t gt_clock_map_time(const struct gt_clock_map *map, int64_t t);
+
+/* "collectives within 120 ns", for the metadata of a merged file. Pure, any thread. */
+void gt_clock_map_tell(const struct gt_clock_map *map, char *ret_text, size_t size);
+
+/* @map is of the file that @source was merged into before. Pure, any thread. */
+void gt_clock_map_add_told(const struct gt_clock_source *source, struct gt_clock_map *map);
+
+/* As a merged file has them: "monotonic". */
+extern const char *const gt_clock_by_names[GT_CLOCK_BY_COUNT_];
 
 /* "they have no collective in common". Pure, any thread. */
 const char *gt_clock_bar_text(enum gt_clock_bar bar);

@@ -259,6 +259,12 @@ struct gt_odd {
 	} unknown_cats[GT_ODD_CATS]; /* the first ones; count 0: no more */
 };
 
+/* A process of a file that holds several: all of that are on one clock. */
+struct gt_model_merged {
+	uint64_t file;  /* the same for all of one file; 0: this is the only one */
+	char clock[64]; /* what merge says of how it came there (trace/clocks.h); "": nothing */
+};
+
 /* One process of a trace. */
 struct gt_model {
 	const char *path; /* and the rank, of a file that has several processes */
@@ -305,6 +311,7 @@ struct gt_model {
 	uint8_t *ranks;   /* whose code a frame is, by name number: trace/user_code.h; NULL: not
 			     asked for */
 	size_t rank_count;
+	struct gt_model_merged merged;
 	bool named; /* --user-code names frames that come before the user's other ones */
 };
 

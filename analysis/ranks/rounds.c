@@ -185,10 +185,10 @@ static int list_members(const struct finding *find, struct gt_rounds *rounds, si
 
 		for (size_t i = 0; i < party->meetings.all.count; i++) {
 			const struct gt_meeting *meeting = &party->meetings.all.at[i];
-			int64_t start = gt_clock_map_time(map, meeting->start);
 
 			rounds->members.at[place[party->round[i]]++] = (struct gt_round_member){
-				f, meeting->op, start, start + (meeting->end - meeting->start)};
+				f, meeting->op, gt_clock_map_time(map, meeting->start),
+				gt_clock_map_time(map, meeting->end)};
 		}
 	}
 	return 0;

@@ -164,6 +164,7 @@ static void put_metadata(const struct gt_metadata *metadata, struct gt_json *jso
 	put_optional(json, "attached", metadata->attached);
 	put_optional(json, "window", metadata->window);
 	put_optional(json, "filters", metadata->filters);
+	put_optional(json, "merged_clock", metadata->merged_clock);
 	put_optional(json, "cost", metadata->cost);
 	if (cut < 3) {
 		put_optional(json, "mode_reason", metadata->mode_reason);

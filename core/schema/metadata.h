@@ -78,7 +78,8 @@ struct gt_metadata {
 	const char *unwinder;   /* "call frame information", "off" */
 	uint32_t device_count;  /* devices[] is indexed by device id, holes have id UINT32_MAX */
 	struct gt_device_event devices[GT_METADATA_DEVICES];
-	char clock[96]; /* what calls and ranges are stamped by (core/guest/fast_clock.h) */
+	char merged_clock[64]; /* of a merged file: how this clock came to its one; empty: alone */
+	char clock[96];        /* what calls and ranges are stamped by (core/guest/fast_clock.h) */
 	struct gt_clock_sample clock_first, clock_last;
 	int64_t cupti_clock_offset; /* ns that CUPTI's clock is ahead of CLOCK_REALTIME */
 	uint64_t cupti_clock_error; /* of it, ns; 0: not known */

@@ -148,6 +148,8 @@ static void take_words(struct gt_events_json *json, const struct gt_header *head
 	copy_text(json, header, "nvml", metadata->nvml, sizeof(metadata->nvml));
 	copy_text(json, header, "window", metadata->window, sizeof(metadata->window));
 	copy_text(json, header, "filters", metadata->filters, sizeof(metadata->filters));
+	copy_text(json, header, "merged_clock", metadata->merged_clock,
+		  sizeof(metadata->merged_clock));
 	copy_text(json, header, "cost", metadata->cost, sizeof(metadata->cost));
 	copy_text(json, header, "options", metadata->options, sizeof(metadata->options));
 	copy_text(json, header, "memory", metadata->memory, sizeof(metadata->memory));

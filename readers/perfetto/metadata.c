@@ -116,6 +116,7 @@ static const struct metadata_place texts[] = {
 	PLACE(gt_metadata, "window", window),
 	PLACE(gt_metadata, "filters", filters),
 	PLACE(gt_metadata, "cost", cost),
+	PLACE(gt_metadata, "merged_clock", merged_clock),
 	PLACE(gt_metadata, "spool", spool),
 	PLACE(gt_metadata, "run", run),
 };

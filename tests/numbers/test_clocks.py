@@ -188,6 +188,57 @@ def test_a_rank_that_counts_from_nowhere():
             assert abs(ends[0] - ends[1] - (pair[0][2] - pair[1][2])) < 10_000, (number, ends)
 
 
+def stamped(members, apart=300 * MS):
+    """As gputrace has them: with samples of both clocks, which the ranks took one after the other."""
+    for rank in members:
+        start = rank.shown(-apart * (len(members) - rank.number))
+        rank.metadata = {
+            "gputrace_version": "1.0.0",
+            "boot": f"boot of {rank.host}",
+            "pid": 4100 + rank.number,
+            "clock_first_monotonic_ns": str(10**13 + start),
+            "clock_first_realtime_ns": str(rank_traces.BASE + start),
+        }
+    return members
+
+
+def clock_rows(*paths):
+    return cases.tables("ranks", *paths)["rank_clocks"]
+
+
+def test_a_merged_file_tells_its_clocks():
+    """Nothing is moved once more, however the clocks drifted, and how they were related is known."""
+    members, _ = rank_traces.job(ranks=4, steps=40, ahead=5 * MS, drift=200e-6, jitter=50)
+    members = stamped(members)
+    before = clock_rows(*written(members))
+    trace, _ = merged(members)
+    where = cases.folder()
+    cases.run("merge", "--output=" + f"{where}/m.pftrace", *written(members))
+    first = cases.write(trace, "m.json", where)
+    cases.run("merge", "--output=" + f"{where}/again.pftrace", f"{where}/m.pftrace")
+    for path in (first, f"{where}/m.pftrace", f"{where}/again.pftrace"):
+        rows = clock_rows(path)
+        assert [row["Clock By"] for row in rows] == [row["Clock By"] for row in before], (path, rows)
+        assert all(row["Ahead (ns)"] == 0 and row["Drift (ppm)"] == 0 for row in rows), (path, rows)
+        assert [row["Error (ns)"] for row in rows] == [row["Error (ns)"] for row in before], (path, rows)
+        late = cases.tables("ranks", path)["rank_late"]
+        assert sum(row["Collectives"] for row in late) == 4 * 40, late
+    for event in trace["traceEvents"]:  # as in a window of time without a collective
+        event["name"] = event["name"].replace("nccl", "other")
+    assert [row["Clock By"] for row in clock_rows(cases.write(trace))] == [row["Clock By"] for row in before]
+
+
+def test_ends_are_corrected_as_moments():
+    """Not by a start and a duration of a clock that runs too fast, which 9 ms of waiting make 1.8 us too long."""
+    members, rounds = rank_traces.job(ranks=2, steps=20, ahead=5 * MS, drift=200e-6, jitter=0)
+    for event in members[1].events:
+        if event["name"].startswith("nccl"):
+            event["ts"], event["dur"] = round(event["ts"] - 9000, 3), round(event["dur"] + 9000, 3)
+    (row,) = cases.tables("ranks", *written(members))["rank_collectives"]
+    transfers = [members[0][2] - members[0][1] for members in rounds]
+    cases.close(row["Min Transfer (ns)"], min(transfers), "transfer", 1e-5)
+
+
 def test_a_merged_file_stays_as_it_is():
     members, rounds = rank_traces.job(steps=40)
     trace, _ = merged(members)

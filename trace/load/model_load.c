@@ -4,10 +4,12 @@
  * that each rank of a merged file is reported as in a folder. One thread while loading.
  */
 #include <errno.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/hash.h"
 #include "trace/load/model_build.h"
 #include "trace/load/model_events.h"
 #include "trace/segment_files.h"
@@ -241,6 +243,7 @@ static int split_reading(const struct load *load, size_t builder)
 		return -ENOMEM;
 	}
 	model->path = model->own_path;
+	model->merged.file = gt_hash_bytes(load->path, strlen(load->path)) | 1;
 	if (!builder || own->is_pftrace)
 		return 0;
 	all->events -= own->events;
@@ -282,6 +285,48 @@ static int split_metadata(const struct load *load)
 	return rc;
 }
 
+/* How the clock of a process came to that of the file, from an element of "clocks". */
+static void take_clock(const struct load *load, const struct gt_span *of)
+{
+	struct gt_span member;
+	struct gt_model_merged *merged;
+	const int64_t *place = NULL;
+	int64_t number;
+	size_t size;
+
+	if (of->kind == GT_SPAN_OBJECT && gt_span_member(of, "process", &member) &&
+	    gt_span_int(&member, &number))
+		place = gt_pairmap_find(&load->builder_of, number, 0);
+	if (!place || !*place || !gt_span_member(of, "by", &member) ||
+	    member.kind != GT_SPAN_STRING || member.len > 16)
+		return;
+	merged = &load->builders.at[*place - 1].model->merged;
+	snprintf(merged->clock, sizeof(merged->clock), "%.*s", (int)member.len, member.text);
+	size = strlen(merged->clock);
+	if (gt_span_member(of, "error_ns", &member) && gt_span_int(&member, &number) && number >= 0)
+		snprintf(merged->clock + size, sizeof(merged->clock) - size,
+			 " within %" PRId64 " ns", number);
+}
+
+static void split_clocks(const struct load *load)
+{
+	struct gt_span list, of;
+	uint32_t position = 0;
+	char *copy;
+
+	for (size_t i = 0; i < load->builders.count; i++) {
+		struct gt_model *model = load->builders.at[i].model;
+
+		gt_header_text(&model->reading.header, "metadata", "merged_clock",
+			       model->merged.clock, sizeof(model->merged.clock));
+	}
+	if (gt_header_span(&load->builders.at[0].model->reading.header, "clocks", &copy, &list) &&
+	    list.kind == GT_SPAN_ARRAY)
+		while (gt_span_next(&list, &position, &of))
+			take_clock(load, &of);
+	free(copy);
+}
+
 static int finish(const struct load *load, struct gt_builder *b)
 {
 	struct gt_reading *all = &load->builders.at[0].model->reading;
@@ -312,6 +357,8 @@ static int finish_all(struct load *load)
 		rc = split_devices(load);
 	if (!rc && load->builders.count > 1 && !load->has_parts)
 		rc = split_metadata(load);
+	if (!rc && load->builders.count > 1)
+		split_clocks(load);
 	return rc;
 }
 

@@ -83,8 +83,7 @@ void gt_merge_clocks_refuse(const struct gt_merge_clocks *clocks, char *ret_line
 		 gt_clock_bar_text(clocks->bar));
 }
 
-/* Of one machine, and with times that stay: there is nothing to say. */
-static bool is_plain(const struct gt_clocks *clocks)
+bool gt_merge_clocks_are_plain(const struct gt_clocks *clocks)
 {
 	for (size_t i = 0; i < clocks->count; i++)
 		if (clocks->of[i].by > GT_CLOCK_BY_HOST || clocks->of[i].line.off)
@@ -94,20 +93,15 @@ static bool is_plain(const struct gt_clocks *clocks)
 
 void gt_merge_clocks_put(const struct gt_clocks *clocks, FILE *out)
 {
-	static const char *const by[GT_CLOCK_BY_COUNT_] = {
-		[GT_CLOCK_BY_MONOTONIC] = "monotonic",     [GT_CLOCK_BY_HOST] = "host",
-		[GT_CLOCK_BY_COLLECTIVES] = "collectives", [GT_CLOCK_BY_REALTIME] = "realtime",
-		[GT_CLOCK_BY_NOTHING] = "nothing",
-	};
-
-	if (is_plain(clocks))
+	if (gt_merge_clocks_are_plain(clocks))
 		return;
 	for (size_t i = 0; i < clocks->count; i++) {
 		const struct gt_clock_map *map = &clocks->of[i];
 		int64_t error = map->error;
 
 		fprintf(out, "%s{\"process\": %zu, \"by\": \"%s\", \"ahead_ns\": %" PRId64,
-			i ? ",\n" : "\"clocks\": [\n", i, by[map->by], -map->line.off);
+			i ? ",\n" : "\"clocks\": [\n", i, gt_clock_by_names[map->by],
+			-map->line.off);
 		if (map->line.drift != 0)
 			fprintf(out, ", \"at_ns\": \"%" PRId64 "\", \"drift_ppm\": %.3f",
 				map->line.x, -map->line.drift * 1e6);

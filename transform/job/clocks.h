@@ -32,6 +32,9 @@ int gt_merge_clocks_find(char *const *paths, const size_t *firsts, struct gt_clo
 /* Why clocks of which some are unbounded are not merged unless that is forced. */
 void gt_merge_clocks_refuse(const struct gt_merge_clocks *clocks, char *ret_line, size_t size);
 
+/* Of one machine, and with times that stay: there is nothing to say. */
+bool gt_merge_clocks_are_plain(const struct gt_clocks *clocks);
+
 /* The member "clocks" of a merged file (docs/FORMAT.md) and its end of line; nothing where all are
  * of one machine and stay as they are. */
 void gt_merge_clocks_put(const struct gt_clocks *clocks, FILE *out);

@@ -234,15 +234,20 @@ static int begin_groups(const struct gt_merge_sources *sources, struct clock_gro
 	return 0;
 }
 
-/* Each process has the clock of its group. */
-static int spread(const struct clock_groups *groups, size_t processes, struct gt_clocks *clocks)
+/* Each process has the clock of its group, and how it came to that. */
+static int spread(const struct clock_groups *groups, const struct gt_merge_sources *sources,
+		  struct gt_clocks *clocks)
 {
+	size_t processes = sources->processes;
 	struct gt_clock_map *of = calloc(processes + 1, sizeof(*of));
 
 	if (!of)
 		return -ENOMEM;
 	for (size_t i = 0; i < processes; i++)
 		of[i] = clocks->of[groups->of[i]];
+	for (size_t i = 0; i < sources->count; i++)
+		if (sources->of[i].is_part)
+			gt_clock_map_add_told(&sources->of[i].clock, &of[sources->of[i].process]);
 	free(clocks->of);
 	clocks->of = of;
 	clocks->count = processes;
@@ -264,7 +269,7 @@ int gt_merge_sources_clocks(struct gt_merge_sources *sources, bool force,
 		gt_merge_clocks_refuse(&result->clocks, result->error, sizeof(result->error));
 	}
 	if (!rc)
-		rc = spread(&groups, sources->processes, ret_clocks);
+		rc = spread(&groups, sources, ret_clocks);
 	free(groups.of);
 	free(groups.firsts);
 	free(groups.paths);

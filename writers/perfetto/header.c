@@ -225,6 +225,7 @@ static void put_words(struct gt_proto *out, const struct gt_metadata *metadata)
 		{"window", metadata->window},
 		{"filters", metadata->filters},
 		{"cost", metadata->cost},
+		{"merged_clock", metadata->merged_clock},
 		{"unwinder", metadata->unwinder},
 		{"options", metadata->options},
 		{"memory", metadata->memory},
