@@ -50,6 +50,22 @@ static void take_told(const char *text, struct gt_clock_source *source)
 	}
 }
 
+/* CUPTI's clock was compared with that of the host, and so was the processor's counter
+ * ("..., 34 ns off CLOCK_MONOTONIC at most"). */
+static int64_t own_error_of(const struct gt_header *header)
+{
+	int64_t error = 0, counter = 0;
+	char text[128];
+	const char *number;
+
+	gt_header_int(header, "metadata", "cupti_clock_error_ns", &error);
+	if (gt_header_text(header, "metadata", "clock", text, sizeof(text)) &&
+	    (number = strstr(text, ", ")) != NULL)
+		counter = strtoll(number + 2, NULL, 10);
+	error = error > counter ? error : counter;
+	return error > 0 && error < COARSE ? error : 0;
+}
+
 void gt_clock_source_header(const struct gt_header *header, struct gt_clock_source *ret_source)
 {
 	struct gt_clock_source *s = ret_source;
@@ -60,6 +76,7 @@ void gt_clock_source_header(const struct gt_header *header, struct gt_clock_sour
 	s->first = s->last = header->has_base ? header->base_ns : 0;
 	gt_header_text(header, "metadata", "hostname", s->host, sizeof(s->host));
 	gt_header_text(header, "metadata", "boot", s->boot, sizeof(s->boot));
+	s->own_error = own_error_of(header);
 	gt_header_int(header, "metadata", "clock_first_monotonic_ns", &s->monotonic);
 	gt_header_int(header, "metadata", "clock_first_realtime_ns", &s->realtime);
 	if (gt_header_text(header, "metadata", "merged_clock", told, sizeof(told)))
@@ -399,6 +416,22 @@ static void find_hosts(struct placing *p)
 				break;
 }
 
+/* The line holds for the process that collectives placed; each one's stamps have their own error.
+ */
+static void add_own_errors(struct placing *p)
+{
+	const struct gt_clock_source *reference = &p->sources[p->reference];
+
+	for (uint32_t i = 0; i < p->count; i++) {
+		const struct gt_clock_source *s = &p->sources[i];
+
+		if (s != reference && (!are_told(reference, s) || are_of_one_boot(reference, s)))
+			p->maps[i].error =
+				sum_of_errors(p->maps[i].error,
+					      sum_of_errors(s->own_error, reference->own_error));
+	}
+}
+
 static int place_all(struct placing *p, uint32_t *queue)
 {
 	int rc;
@@ -409,6 +442,7 @@ static int place_all(struct placing *p, uint32_t *queue)
 	for (uint32_t i = 0; !rc && i < p->count; i++)
 		if (p->host[i] == i && !p->placed[i])
 			place_by_realtime(p, i);
+	add_own_errors(p);
 	return rc;
 }
 

@@ -43,6 +43,7 @@ struct gt_clock_source {
 	int64_t monotonic;         /* and CLOCK_REALTIME at one moment, ns; both 0: not known */
 	int64_t realtime;
 	int64_t first, last; /* of the trace, ns of its clock */
+	int64_t own_error;   /* ns within which its times are right by the clock of its host */
 	bool has_base;       /* its clock counts from 1970 */
 	bool has_rank;
 	int64_t rank;    /* two processes of one rank have no collective in common */

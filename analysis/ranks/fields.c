@@ -116,6 +116,7 @@ void gt_rank_write_head(struct gt_rank_writer *w, const struct gt_rank_excerpt *
 	put_text(w, source.boot);
 	gt_pack_put_signed(&w->body, source.monotonic);
 	gt_pack_put_signed(&w->body, source.realtime);
+	gt_pack_put_signed(&w->body, source.own_error);
 	gt_pack_put(&w->body, model->merged.file);
 	put_text(w, model->merged.clock);
 	put_text(w, excerpt->throttled);
@@ -161,6 +162,7 @@ int gt_rank_read_head(struct gt_rank_reader *r)
 	fits &= take_text(r, source->boot, sizeof(source->boot));
 	source->monotonic = gt_pack_take_signed(&r->in);
 	source->realtime = gt_pack_take_signed(&r->in);
+	source->own_error = gt_pack_take_signed(&r->in);
 	model->merged.file = gt_pack_take(&r->in);
 	fits &= take_text(r, model->merged.clock, sizeof(model->merged.clock));
 	fits &= take_text(r, excerpt->throttled, sizeof(excerpt->throttled));

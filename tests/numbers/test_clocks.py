@@ -228,6 +228,25 @@ def test_a_merged_file_tells_its_clocks():
     assert [row["Clock By"] for row in clock_rows(cases.write(trace))] == [row["Clock By"] for row in before]
 
 
+def test_the_error_of_each_trace_counts():
+    """The line is that of one rank of each host: the others' clocks are a constant apart, as their traces say."""
+    members, _ = rank_traces.job(ranks=4, steps=40, ahead=5 * MS, drift=200e-6, jitter=0)
+    for rank, off in zip(members, (0, 60, 0, -80)):
+        for event in rank.events:
+            event["ts"] = round(event["ts"] + off / 1000, 3)
+    for rank in stamped(members):
+        rank.metadata.update({"clock": "the processor's counter, 34 ns off CLOCK_MONOTONIC at most", "cupti_clock_error_ns": 80})
+    trace, _ = merged(members)
+    errors = [row["error_ns"] for row in trace["clocks"]]
+    found = [
+        [row[1] for row in rows if row[2].startswith("nccl")]
+        for (_, kind), rows in slices(trace).items() if kind == "gpu"
+    ]
+    spread = max(max(ends) - min(ends) for ends in zip(*found))
+    assert 70 < spread <= max(errors) < 200, (spread, errors)
+    assert [row["Error (ns)"] for row in clock_rows(cases.write(trace))][1:] == errors[1:]
+
+
 def test_ends_are_corrected_as_moments():
     """Not by a start and a duration of a clock that runs too fast, which 9 ms of waiting make 1.8 us too long."""
     members, rounds = rank_traces.job(ranks=2, steps=20, ahead=5 * MS, drift=200e-6, jitter=0)
