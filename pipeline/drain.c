@@ -62,6 +62,7 @@ static struct {
 	_Atomic bool is_over;   /* it is closed, and the program goes on */
 	bool is_repaired;       /* afterwards, by gputrace run */
 	_Atomic int status;     /* of the exit */
+	bool is_alone;          /* the program's threads have ended; the drain thread's */
 } drain;
 
 static bool try_hold(void)
@@ -318,6 +319,7 @@ static void end_in_its_place(struct gt_pipeline *p)
 
 	stop_sources();
 	finish(p, OUTSTANDING_NS);
+	drain.is_alone = true;
 	sigemptyset(&none);
 	pthread_sigmask(SIG_SETMASK, &none, NULL);
 }
@@ -518,6 +520,8 @@ static void *run(void *argument)
 	gt_trigger_disarm();
 	gt_flusher_stop();
 	gt_background_leave();
+	if (drain.is_alone)
+		gt_background_end_for_main();
 	return NULL;
 }
 

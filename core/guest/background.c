@@ -291,3 +291,11 @@ bool gt_background_is_alone(uint32_t ours)
 {
 	return main_thread_is_gone() && gt_sys_threads() == ours + 1;
 }
+
+void gt_background_end_for_main(void)
+{
+	int status = gt_sys_first_thread_status();
+
+	if (status)
+		syscall(SYS_exit_group, status);
+}

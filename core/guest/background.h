@@ -33,10 +33,14 @@ void gt_background_leave(void);
  * thread. */
 uint64_t gt_background_time(void);
 
-/* Whether all threads of the program have ended (the main one by pthread_exit) and only the @ours
- * threads of the tracer keep the process alive. The last of them to return ends it with status 0,
- * as the program's own would have. One system call while the main thread lives. The tracer's
- * threads. */
+/* Whether all threads of the program have ended (the main one by pthread_exit, or by a system call)
+ * and only the @ours threads of the tracer keep the process alive. The last of them to return ends
+ * it with status 0, as the program's own would have. One system call while the main thread lives.
+ * The tracer's threads. */
 bool gt_background_is_alone(uint32_t ours);
+
+/* Where that was so: ends the process with the status of a main thread that a system call ended, as
+ * it would have ended without us. Returns where pthread_exit did, which has none. */
+void gt_background_end_for_main(void);
 
 #endif

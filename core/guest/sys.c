@@ -24,6 +24,7 @@
 #define STAT_SESSION         6
 #define STAT_THREADS         20
 #define STAT_START           22
+#define STAT_EXIT            52 /* as waitpid has it; of the first thread, where it has ended */
 
 #define TMPFS_TYPE           0x01021994
 #define RAMFS_TYPE           0x858458f6
@@ -188,6 +189,11 @@ uint64_t gt_sys_pid_namespace(void)
 	struct stat st;
 
 	return gt_sys_fstatat(AT_FDCWD, "/proc/self/ns/pid", &st, 0) ? 0 : (uint64_t)st.st_ino;
+}
+
+int gt_sys_first_thread_status(void)
+{
+	return (int)(stat_field((int)getpid(), STAT_EXIT) >> 8 & 0xff);
 }
 
 uint64_t gt_sys_threads(void)

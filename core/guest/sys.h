@@ -54,6 +54,9 @@ void gt_sys_clock_id(char *ret_id, size_t size);
 /* Identifies the pid namespace of this process; 0: not known. */
 uint64_t gt_sys_pid_namespace(void);
 
+/* The exit status of the first thread, where it alone has ended; 0: not known. */
+int gt_sys_first_thread_status(void);
+
 /* Threads of this process, an exited main thread included; 0: not known. */
 uint64_t gt_sys_threads(void);
 

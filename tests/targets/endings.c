@@ -12,6 +12,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/syscall.h>
 #include <sys/time.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -184,6 +185,11 @@ static void end_by_main_pthread_exit(void)
 	pthread_exit(NULL);
 }
 
+static void end_by_system_call(void)
+{
+	syscall(SYS_exit, 6);
+}
+
 static void end_by_device_reset(void)
 {
 	cudaDeviceReset();
@@ -321,6 +327,7 @@ static const struct {
 	{"sigsegv", end_by_sigsegv},
 	{"exec", end_by_exec},
 	{"main_pthread_exit", end_by_main_pthread_exit},
+	{"system_call", end_by_system_call},
 	{"last_return", end_by_last_return},
 	{"first_calls", end_by_first_calls},
 	{"device_reset", end_by_device_reset},

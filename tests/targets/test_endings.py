@@ -141,12 +141,12 @@ class Endings(unittest.TestCase):
 
     @unittest.skipIf("tsan" in preloading.RUNTIMES, "a thread of the sanitizer's own stays")
     def test_last_thread_returns(self):
-        """The tracer's threads do not keep the process alive. A worker of CUPTI would, as the driver's do."""
-        for hertz in ("0", "100"):
-            with self.subTest(hertz=hertz), tempfile.TemporaryDirectory() as folder, \
+        """The tracer's threads do not keep the process alive, nor give it another status. A worker of CUPTI would keep
+        it alive, as the driver's do."""
+        for way, hertz in (("last_return", "0"), ("last_return", "100"), ("system_call", "0")):
+            with self.subTest(way=way, hertz=hertz), tempfile.TemporaryDirectory() as folder, \
                     unittest.mock.patch.dict(os.environ, GPUTRACE_SAMPLE_CPU=hertz):
-                self.assertEqual(run("last_return", "cuda", "none", folder),
-                                 run("last_return", "cuda", "none"))
+                self.assertEqual(run(way, "cuda", "none", folder), run(way, "cuda", "none"))
                 with open(trace_file.find(folder)[0], encoding="utf-8") as file:
                     self.assertIn("ledger", json.load(file))
 
