@@ -34,9 +34,9 @@
 /* The open push/pop ranges of one domain. */
 struct gt_nvtx_stack {
 	uint32_t domain;
-	uint32_t depth;   /* 0: may be reused for another domain */
-	uint32_t asked;   /* its outermost range of --capture-range: level + 1; 0: none is open */
-	uint32_t thinned; /* open ranges that --thin has left out, a bit for each level */
+	uint32_t depth;    /* 0: may be reused for another domain */
+	uint32_t asked;    /* its outermost range of --capture-range: level + 1; 0: none is open */
+	uint32_t left_out; /* open ranges that are not in the trace, a bit for each level */
 };
 
 /* State of one thread. Only the thread itself writes it. */

@@ -147,15 +147,19 @@ static bool write_into(struct gt_thread *thread, const struct gt_nvtx_call *call
 	return true;
 }
 
-/* Losses are counted in the thread block, where recovery finds them. */
-static void write_ring(const struct gt_nvtx_call *call)
+/* False: lost, and counted, in the thread block if there is one, where recovery finds it. */
+static bool write_ring(const struct gt_nvtx_call *call)
 {
 	struct gt_thread *thread = gt_thread_find();
 
-	if (!thread)
+	if (!thread) {
 		count_lost();
-	else if (!write_into(thread, call))
-		gt_thread_count(thread, GT_THREAD_RANGES_LOST);
+		return false;
+	}
+	if (write_into(thread, call))
+		return true;
+	gt_thread_count(thread, GT_THREAD_RANGES_LOST);
+	return false;
 }
 
 static uint32_t own_tid(struct gt_nvtx_self *self)
@@ -197,14 +201,13 @@ static __attribute__((noinline)) bool write_early(const struct gt_nvtx_call *cal
 	}
 }
 
-static void write_now(struct gt_nvtx_self *self, const struct gt_nvtx_call *call)
+static bool write_now(struct gt_nvtx_self *self, const struct gt_nvtx_call *call)
 {
 	enum moment when = moment();
 
 	if (__builtin_expect(when == EARLY, 0) && write_early(call, own_tid(self)))
-		return;
-	if (__builtin_expect(when != OVER, 1))
-		write_ring(call);
+		return true;
+	return when == OVER || write_ring(call);
 }
 
 /* What the record has cost the thread; one without a ring has no room for it. */
@@ -215,31 +218,34 @@ static __attribute__((noinline)) void count_cost(const struct gt_nvtx_self *self
 			      gt_stamp_scale(&self->stamp, gt_clock_now() - began));
 }
 
-static void write_as(struct gt_nvtx_self *self, struct gt_nvtx_call *call)
+/* False: lost, and counted. */
+static bool write_as(struct gt_nvtx_self *self, struct gt_nvtx_call *call)
 {
 	int saved = errno;
 	uint64_t began;
+	bool written;
 
 	if (!self || self->busy) {
 		count_lost();
-		return;
+		return false;
 	}
 	self->busy = true;
 	atomic_signal_fence(memory_order_seq_cst);
 	began = gt_stamp_is_due(&self->stamp) ? gt_clock_now() : 0;
 	if (!call->time)
 		call->time = gt_clock_now();
-	write_now(self, call);
+	written = write_now(self, call);
 	if (__builtin_expect(began != 0, 0))
 		count_cost(self, began);
 	atomic_signal_fence(memory_order_seq_cst);
 	self->busy = false;
 	errno = saved;
+	return written;
 }
 
 void gt_nvtx_write(struct gt_nvtx_call *call)
 {
-	write_as(gt_nvtx_self(), call);
+	(void)write_as(gt_nvtx_self(), call);
 }
 
 /* Its predecessor on this level has begun a moment ago. */
@@ -253,6 +259,14 @@ static bool follows_closely(struct gt_nvtx_self *self, struct gt_nvtx_call *call
 		return true;
 	*begun = call->time;
 	return false;
+}
+
+/* A range that is not in the trace: its end would be taken for that of an earlier one, and is not
+ * counted again. */
+static void forget(struct gt_nvtx_stack *stack, uint64_t level)
+{
+	if (level < GT_NVTX_THINNED)
+		stack->left_out |= 1u << level;
 }
 
 /* --thin: not of steps, by which much is counted, nor of calls of libraries. */
@@ -270,19 +284,18 @@ static bool leave_out(struct gt_nvtx_self *self, struct gt_nvtx_stack *stack,
 		return false;
 	if (gt_nvtx_asked_is_step(call))
 		return false;
-	stack->thinned |= 1u << call->id;
+	forget(stack, call->id);
 	gt_thread_count(thread, GT_THREAD_RANGES_THINNED);
 	return true;
 }
 
-/* Of a range that begins, so that its end is left out, too. */
 static bool was_left_out(struct gt_nvtx_stack *stack, uint64_t level)
 {
 	uint32_t bit = level < GT_NVTX_THINNED ? 1u << level : 0;
 
-	if (__builtin_expect(!(stack->thinned & bit), 1))
+	if (__builtin_expect(!(stack->left_out & bit), 1))
 		return false;
-	stack->thinned &= ~bit;
+	stack->left_out &= ~bit;
 	return true;
 }
 
@@ -300,10 +313,10 @@ int gt_nvtx_push(struct gt_nvtx_call *call)
 	gt_nvtx_asked_push(call, stack);
 	if (leave_out(self, stack, call))
 		return (int)call->id;
-	if (call->id < GT_NVTX_LEVELS)
-		write_as(self, call);
-	else
+	if (call->id >= GT_NVTX_LEVELS)
 		count_lost(); /* the level is kept: its pop will come */
+	else if (!write_as(self, call))
+		forget(stack, call->id);
 	return (int)call->id;
 }
 
@@ -319,7 +332,7 @@ int gt_nvtx_pop(struct gt_nvtx_call *call)
 	call->op = GT_NVTX_POP;
 	call->id = --stack->depth;
 	if (!was_left_out(stack, call->id) && call->id < GT_NVTX_LEVELS)
-		write_as(self, call);
+		(void)write_as(self, call);
 	gt_nvtx_asked_pop(call, stack);
 	return (int)call->id;
 }

@@ -205,6 +205,24 @@ Test(nvtx, a_full_ring_loses_ranges_counted_and_levels_stay_right)
 	cr_assert_eq(next()->id, 999);
 }
 
+Test(nvtx, a_range_whose_begin_is_lost_is_counted_once)
+{
+	int pushes = 0, pops;
+
+	start_session(4096);
+	for (int i = 0; i < 1000; i++) {
+		cr_assert_eq(nvtxRangePushA("outer"), 0);
+		cr_assert_eq(nvtxRangePushA("inner"), 1);
+		cr_assert_eq(nvtxRangePop(), 1);
+		cr_assert_eq(nvtxRangePop(), 0);
+	}
+	pops = count_records(&pushes);
+	cr_assert_lt(pushes, 2000);
+	cr_assert_leq(pops, pushes);
+	cr_assert_eq(gt_nvtx_count().lost + gt_threads_sum(GT_THREAD_RANGES_THINNED),
+		     (uint64_t)(2000 - pops));
+}
+
 Test(nvtx, levels_over_the_limit_are_counted_and_pops_still_match)
 {
 	const uint64_t extra = 10;
