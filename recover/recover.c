@@ -77,7 +77,7 @@ static bool begins_as_object(const char *path)
 	in.silent = true;
 	is_object = gt_input_more(&in) > 0 && *in.data == '{';
 	if (is_object && in.compressed)
-		is_object = gt_is_packed_whole(path);
+		is_object = gt_unpack_check(path) == GT_UNPACK_WHOLE;
 	gt_input_close(&in);
 	return is_object;
 }
@@ -389,16 +389,23 @@ static int lock(struct recovering *r, struct gt_repair_lock *lock, const struct 
 /* A compressed file is completed as a plain one, unless there is nothing to do. */
 static int recover_trace(struct recovering *r, bool is_open)
 {
-	bool is_packed = is_open && gt_is_packed(&r->pin) &&
-			 !(r->is_pftrace && gt_is_packed_whole(r->pin.content) &&
-			   gt_join_is_closed(r->pin.content));
-	int rc = is_packed ? gt_unpack(&r->pin, &r->plain) : 0;
+	bool is_packed = is_open && gt_is_packed(&r->pin);
+	enum gt_unpack_state state = is_packed ? gt_unpack_check(r->pin.content) : GT_UNPACK_CUT;
+	int rc;
 
+	if (state == GT_UNPACK_CHANGED)
+		return fail(r, -EILSEQ,
+			    "%s: its contents have been changed: gzip's checksum is wrong. Not "
+			    "touched; zcat unpacks it as it is",
+			    r->path);
+	if (r->is_pftrace && state == GT_UNPACK_WHOLE)
+		is_packed = !gt_join_is_closed(r->pin.content);
+	rc = is_packed ? gt_unpack(&r->pin, &r->plain) : 0;
 	if (rc)
 		return fail(r, rc, "%s: cannot be unpacked beside it: %s", r->path, strerror(-rc));
 	r->trace = is_packed ? &r->plain : &r->pin;
 	rc = r->is_pftrace ? recover_pftrace(r) : recover_json(r, is_open);
-	if (!rc && is_packed && !(r->result->is_readable && gt_is_packed_whole(r->pin.content))) {
+	if (!rc && is_packed && !(r->result->is_readable && state == GT_UNPACK_WHOLE)) {
 		if (r->result->was_closed) { /* in what broke off */
 			r->result->was_closed = false;
 			snprintf(r->result->why, sizeof(r->result->why),

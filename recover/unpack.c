@@ -37,19 +37,28 @@ bool gt_is_packed(const struct gt_pin *pin)
 	return n == 2 ? !memcmp(begin, GZIP_MAGIC, 2) : n >= 0 && is_named_so(pin->path);
 }
 
-bool gt_is_packed_whole(const char *path)
+/* zlib's words. */
+static bool is_wrong_check(const char *damage)
 {
+	return !strcmp(damage, "incorrect data check") || !strcmp(damage, "incorrect length check");
+}
+
+enum gt_unpack_state gt_unpack_check(const char *path)
+{
+	enum gt_unpack_state state = GT_UNPACK_CUT;
 	struct gt_input in;
-	bool is_whole;
 
 	if (gt_input_open(&in, path))
-		return false;
+		return state;
 	in.silent = true;
 	while (gt_input_more(&in) > 0)
 		gt_input_consume(&in, in.size);
-	is_whole = in.compressed && in.bytes && !in.damage;
+	if (in.damage && is_wrong_check(in.damage))
+		state = GT_UNPACK_CHANGED;
+	else if (in.compressed && in.bytes && !in.damage)
+		state = GT_UNPACK_WHOLE;
 	gt_input_close(&in);
-	return is_whole;
+	return state;
 }
 
 /* A new hidden file in the folder of @packed. A descriptor or a negative errno. */

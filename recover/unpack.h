@@ -14,8 +14,15 @@
 /* By its first bytes; what is too short to tell, by its name. */
 bool gt_is_packed(const struct gt_pin *pin);
 
-/* It is one or more whole members. */
-bool gt_is_packed_whole(const char *path);
+/* What is known of a compressed file. */
+enum gt_unpack_state {
+	GT_UNPACK_WHOLE,   /* one or more whole members */
+	GT_UNPACK_CUT,     /* or it cannot be read from some place on */
+	GT_UNPACK_CHANGED, /* whole, but not what was written: its checksum is wrong */
+};
+
+/* Reads all of it. */
+enum gt_unpack_state gt_unpack_check(const char *path);
 
 /* Unpacks what can be read into a new file, which is pinned. 0 or a negative errno: there is none.
  */

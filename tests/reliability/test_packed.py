@@ -212,6 +212,26 @@ class Packed(unittest.TestCase):
                 self.assertEqual(self.lint(path), "")
         self.assertEqual(self.traces(), [path])
 
+    def test_a_file_that_was_changed(self):
+        """Repairing would give it a checksum that hides it."""
+        self.run_it(ROUNDS, "chrome", ["GPUTRACE_SPOOL=off"])
+        path, = self.traces()
+        files = sorted(os.listdir(self.out))
+        with open(path, "rb") as file:
+            whole = file.read()
+        for place in (-8, -1):
+            with self.subTest(place=place):
+                changed = bytearray(whole)
+                changed[place] ^= 1
+                with open(path, "wb") as file:
+                    file.write(changed)
+                status, output = harness.tool("repair", path)
+                self.assertEqual(status, 1, output)
+                self.assertIn("its contents have been changed", output)
+                with open(path, "rb") as file:
+                    self.assertEqual(file.read(), changed)
+        self.assertEqual(sorted(os.listdir(self.out)), files)
+
     def test_no_room_for_the_repair(self):
         """It stays as it is, and nothing else stays."""
         self.kill_in_write("chrome", 9, -1)
