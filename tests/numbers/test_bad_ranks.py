@@ -144,6 +144,13 @@ def test_ranks_that_ended_before_others_began():
             assert read_of(left)[0] == [rank for rank in range(4) if rank != missing], missing
 
 
+def test_how_many_launches():
+    """Not how many wrappers."""
+    found = launched(1, 0) | launched(2, HOUR) | launched(3, 2 * HOUR)
+    ranks, said = read_of(found)
+    assert ranks == [0, 1, 2, 3] and "3 runs wrote into this folder" in said and "(and 7 more)" in said, said
+
+
 def test_launches_that_are_no_job_together():
     """Other ranks in another launch, a minute later; and two jobs with ids, begun at once."""
     some, others = launched(1, 0), launched(2, HOUR // 60)

@@ -174,9 +174,8 @@ static void take(struct run_group *run, struct run_group *runs, size_t count)
 			runs[i].is_rival = has_rank_of(&runs[i], run);
 }
 
-/* Marks the runs that belong together; those of each round may lead to more. Returns their number.
- */
-static size_t take_newest(struct run_group *runs, size_t count)
+/* Marks the runs that belong together; those of each round may lead to more. */
+static void take_newest(struct run_group *runs, size_t count)
 {
 	size_t taken = 1, before = 0;
 
@@ -191,14 +190,33 @@ static size_t take_newest(struct run_group *runs, size_t count)
 			taken++;
 		}
 	}
-	return taken;
+}
+
+/* How many there are, when those of a launcher are one; @runs is left without the newest. */
+static long count_jobs(struct run_group *runs, size_t count)
+{
+	long jobs = 0;
+
+	while (count) {
+		size_t left = 0;
+
+		take_newest(runs, count);
+		for (size_t i = 0; i < count; i++)
+			if (!runs[i].is_taken) {
+				runs[left] = runs[i];
+				runs[left++].is_rival = false;
+			}
+		count = left;
+		jobs++;
+	}
+	return jobs;
 }
 
 long gt_job_runs_before(char *const *paths, size_t count, bool *ret_left_out)
 {
 	struct run_file *files = calloc(count + 1, sizeof(*files));
 	struct run_group *runs = calloc(count + 1, sizeof(*runs));
-	size_t found = 0, taken = 0;
+	size_t found = 0;
 	long rc = files && runs ? 0 : -ENOMEM;
 
 	memset(ret_left_out, 0, count * sizeof(*ret_left_out));
@@ -209,12 +227,14 @@ long gt_job_runs_before(char *const *paths, size_t count, bool *ret_left_out)
 	if (!rc) {
 		qsort(files, count, sizeof(*files), by_run);
 		found = find_runs(files, count, runs);
-		taken = found ? take_newest(runs, found) : 0;
-		rc = found ? (long)(found - taken + 1) : 0;
+		if (found)
+			take_newest(runs, found);
 	}
 	for (size_t i = 0; i < found; i++)
 		for (const struct run_file *file = runs[i].first; file < runs[i].end; file++)
 			ret_left_out[file->path] = !runs[i].is_taken;
+	if (!rc)
+		rc = count_jobs(runs, found);
 	free(runs);
 	free(files);
 	return rc;
