@@ -250,6 +250,7 @@ struct gt_odd {
 	uint64_t no_dur, negative_dur, bad_dur;
 	uint64_t unfinished, no_begin, reversed; /* B without E, E without B, E before its B */
 	uint64_t asynchronous;                   /* b, S: left out */
+	uint64_t unended; /* ranges marked as unfinished: at the end, or their end was lost */
 	uint64_t no_ts, bad_ts, no_phase, no_place, no_bytes, no_size;
 	uint64_t shared_ids; /* operations whose id calls of several processes have */
 	uint64_t unknown_cat, unknown_work; /* slices; those that may be work of a device */

@@ -59,6 +59,9 @@ size_t gt_holes_print_odd(const struct gt_model *model, FILE *out)
 		{odd->unfinished, "begin", "(ph B) without an end"},
 		{odd->no_begin, "end", "(ph E) without a begin before it"},
 		{odd->reversed, "end", "(ph E) with an earlier time than its begin, counted as 0"},
+		{odd->unended, "range",
+		 "without an end (unfinished), counted up to the end of the trace, or to the next "
+		 "event that cannot be in it"},
 		{odd->asynchronous, "asynchronous slice", "(ph b, S), left out"},
 		{odd->no_ts, "event", "without a time stamp, left out"},
 		{odd->bad_ts, "event", "whose time stamp is out of range or no number, left out"},

@@ -203,6 +203,7 @@ def begins_and_ends():
         event("X", 30, dur=big),
         event("X", 31),
         {"ph": "X", "cat": "kernel", "name": "k", "pid": 0, "tid": 7, "dur": 1},
+        {**event("X", 40, dur=9, args={"unfinished": True}), "cat": "user_annotation", "pid": 1},
     ]
     out = cases.run("stats", cases.write(generate.trace(events)))[0]
     for line in (
@@ -214,6 +215,7 @@ def begins_and_ends():
         "1 event whose time stamp is out of range or no number, left out",
         "1 slice whose duration is out of range or no number, counted as 0",
         "1 slice without a duration, counted as 0",
+        "1 range without an end (unfinished), counted up to the end of the trace",
     ):
         assert line in out, (line, out)
 

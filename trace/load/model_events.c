@@ -430,6 +430,8 @@ static int take_range(struct model_events *e, const struct gt_event *event,
 		return take_os_call(e, event, time, range.thread);
 	if (event->range.domain)
 		range.domain = name_of(e, event->range.domain);
+	if (range.kind == GT_RANGE_NVTX)
+		e->model->odd.unended += event->range.unfinished;
 	if (put_range(e, &range, time, event->stack))
 		return -ENOMEM;
 	return event->range.is_operator && event->range.dims

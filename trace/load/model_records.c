@@ -275,6 +275,14 @@ static int32_t sequence_of(const struct gt_trace_event *record)
 	return (int32_t)(gt_record_int(record, GT_ARG_FORWARD_THREAD, 0) > 0 ? -number : number);
 }
 
+static bool is_unfinished(const struct gt_trace_event *record)
+{
+	struct gt_span unfinished;
+
+	return record->args.kind == GT_SPAN_OBJECT &&
+	       gt_span_member(&record->args, "unfinished", &unfinished);
+}
+
 static int take_range(struct gt_builder *b, const struct gt_trace_event *record,
 		      enum gt_range_kind kind)
 {
@@ -293,6 +301,8 @@ static int take_range(struct gt_builder *b, const struct gt_trace_event *record,
 
 	if (gt_record_has(record, GT_ARG_DOMAIN))
 		range.domain = gt_build_text(b, &record->arg[GT_ARG_DOMAIN]);
+	if (kind == GT_RANGE_NVTX)
+		b->model->odd.unended += is_unfinished(record);
 	if (kind == GT_RANGE_OP)
 		range.sequence = sequence_of(record);
 	if (kind == GT_RANGE_OP && gt_build_operator_work_of(b->model, &range, record))
@@ -341,7 +351,6 @@ static int take_library(struct gt_builder *b, const struct gt_trace_event *recor
 {
 	struct gt_library_call library = {0};
 	struct gt_model_mpi_call call = {.start = record->ts};
-	struct gt_span unfinished;
 
 	if (record->ph != 'X' || record->args.kind != GT_SPAN_OBJECT)
 		return 0;
@@ -356,8 +365,7 @@ static int take_library(struct gt_builder *b, const struct gt_trace_event *recor
 	call.dur = slice_dur(b, record);
 	call.name = put_name(b->model, &record->name);
 	call.thread = gt_build_thread(b, record->pid, record->tid);
-	return gt_build_mpi_call(b->model, &call, &library,
-				 gt_span_member(&record->args, "unfinished", &unfinished));
+	return gt_build_mpi_call(b->model, &call, &library, is_unfinished(record));
 }
 
 static int take_slice(struct gt_builder *b, const struct gt_trace_event *record, enum gt_role role)
