@@ -116,6 +116,7 @@ class Neighbours(unittest.TestCase):
         self.compare([harness.program("deepbind"), library("neighbour_plugin")])
         self.check_trace(3 * 20)
 
+    @without_sanitizer("its runtime cannot be in two namespaces")
     def test_namespace(self):
         """A copy of the tracer in the namespace of the CUDA libraries (dlmopen), which are closed while it runs."""
         self.compare([harness.program("deepbind"), library("neighbour_plugin"), "namespace"])
