@@ -141,8 +141,7 @@ static const struct link_map *object_of(struct list *list, unsigned int i)
 	const struct link_map *object;
 
 	for (;; objects = now) {
-		object = objects[i];
-		atomic_thread_fence(memory_order_acquire);
+		object = __atomic_load_n(&objects[i], __ATOMIC_ACQUIRE);
 		now = atomic_load(&list->objects);
 		if (now == objects)
 			return object;
@@ -155,8 +154,7 @@ static struct list *list_at(const struct scope *scope, unsigned int i)
 	struct list *list;
 
 	for (;; lists = now) {
-		list = lists[i];
-		atomic_thread_fence(memory_order_acquire);
+		list = __atomic_load_n(&lists[i], __ATOMIC_ACQUIRE);
 		now = atomic_load(&scope->lists);
 		if (now == lists)
 			return list;

@@ -160,6 +160,7 @@ class Overhead(unittest.TestCase):
             with open(self.out + "/r.html", encoding="utf-8") as file:
                 self.assertIn("of the process&#39;s time", file.read().replace("'", "&#39;").replace("&apos;", "&#39;"))
 
+    @unittest.skipIf(harness.preloading.RUNTIMES, "a flood lasts for minutes with a sanitizer, its trace is a gigabyte")
     def test_thinning(self):
         """--thin, while each write takes long: kinds of events are left out one after the other, GPU work is not,
         and all is recorded again when the flood is over. Calls that found their ring full are lost and counted."""
@@ -185,6 +186,7 @@ class Overhead(unittest.TestCase):
         self.assertRegex(harness.tool("stats", trace.path)[1], r"left out by --thin, more was called than could be "
                          r"written: [1-9]\d* NVTX ranges, [1-9]\d* calls, the slices of [1-9]\d* calls of GPU work")
 
+    @unittest.skipIf(harness.preloading.RUNTIMES, "as long with a sanitizer")
     @unittest.skipUnless(harness.has_shm(), "no /dev/shm")
     def test_thinning_and_kill(self):
         """What was left out is counted all the same."""
