@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * A file that is one gzip member, and a whole one after every write: what the next write replaces
- * stands in the last block, with the end of the member behind it. Each batch is compressed by
- * itself and begins at a whole byte, so that writing can go on behind any of them. The head, which
- * is written again now and then, is stored as it is, and nothing refers to it (docs/FORMAT.md).
+ * A file that is one gzip member, complete after every write: each write ends with a last block and
+ * the trailer, which the next write overwrites. Each batch is compressed on its own and starts on a
+ * byte boundary. The head, which is rewritten now and then, is stored uncompressed and no match
+ * refers to it (docs/FORMAT.md).
  * Drain thread.
  */
 #ifndef GT_WRITERS_PACKED_H

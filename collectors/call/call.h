@@ -123,7 +123,7 @@ void gt_call_lower(const struct gt_call_lowered *lowered);
  * is called again: --thin. Drain thread. */
 void gt_call_thin(bool thins);
 
-/* Of so many steps one is recorded; 0, 1: all. */
+/* One step of this number is recorded; 0, 1: all. */
 extern _Atomic uint32_t gt_call_step_period;
 
 /* Whether some steps are left out: who knows where they begin calls _next_step. Any thread; one

@@ -64,8 +64,8 @@ bool gt_cupti_buffers_wait_before(uint64_t order);
 /* Cost of all buffers that wait to be read. */
 size_t gt_cupti_buffers_waiting(void);
 
-/* Drain thread: CUPTI has so many, nearly empty as those of many short threads, that they may run
- * out before the next flush. Once for each so many that it has asked for. */
+/* Whether CUPTI holds many nearly empty buffers, as many short threads leave them, and may run out
+ * before the next flush. True once for each batch that it has asked for. Drain thread. */
 bool gt_cupti_buffers_are_many(void);
 
 /* Drain thread: all work that was read before @until (trace ns) is in the file. Until then buffers

@@ -118,7 +118,8 @@ struct gt_range_forward {
 #define GT_RANGE_BUCKETS  1024u
 #define GT_RANGE_IDS      (1u << 17)
 
-/* Of ranges and their shadows together, and so many ranges that each has room for two. */
+/* Memory of ranges and their shadows together; ranges at most, so that each has room for two
+ * shadows. */
 #define GT_RANGE_MEMORY   (48u << 20)
 #define GT_RANGE_EACH     (sizeof(struct gt_range) + 2 * sizeof(struct gt_shadow))
 #define GT_RANGE_MOST     (GT_RANGE_MEMORY / GT_RANGE_EACH)

@@ -33,7 +33,7 @@ enum nccl_handle_kind nccl_handle_kind(const void *handle);
 /* Another operation. @ret_number: its own, from 1. NULL: those before have taken all room. */
 void *nccl_operation_begin(const struct gt_library_call *call, uint64_t *ret_number);
 
-/* A proxy operation of so many transfers begins. NULL: no room, or its operation is gone. */
+/* A proxy operation of @steps transfers begins. NULL: no room, or its operation is gone. */
 void *nccl_proxy_begin(void *operation, bool sends, int steps);
 
 /* It ends. True: it was the last one that was open of its operation, and *ret_sums is to be told.
