@@ -59,8 +59,9 @@ static uint32_t open_at(const struct gt_model *model, uint32_t range, int64_t t)
 	return range;
 }
 
-uint32_t gt_model_range_at(const struct gt_model *model, uint32_t thread, enum gt_range_kind kind,
-			   int64_t t)
+/* The first one of a row that begins behind @t, or the end of the row. */
+static uint32_t first_behind(const struct gt_model *model, uint32_t thread, enum gt_range_kind kind,
+			     int64_t t)
 {
 	const struct gt_thread_track *track = &model->threads.at[thread];
 	uint32_t low = track->range[kind].first, high = low + track->range[kind].count;
@@ -73,7 +74,28 @@ uint32_t gt_model_range_at(const struct gt_model *model, uint32_t thread, enum g
 		else
 			high = middle;
 	}
-	return low == track->range[kind].first ? GT_NONE : open_at(model, low - 1, t);
+	return low;
+}
+
+uint32_t gt_model_range_at(const struct gt_model *model, uint32_t thread, enum gt_range_kind kind,
+			   int64_t t)
+{
+	uint32_t behind = first_behind(model, thread, kind, t);
+
+	return behind == model->threads.at[thread].range[kind].first
+		       ? GT_NONE
+		       : open_at(model, behind - 1, t);
+}
+
+int64_t gt_model_next_range(const struct gt_model *model, uint32_t thread, enum gt_range_kind kind,
+			    int64_t t)
+{
+	const struct gt_thread_track *track = &model->threads.at[thread];
+	uint32_t behind = first_behind(model, thread, kind, t);
+
+	return behind < track->range[kind].first + track->range[kind].count
+		       ? model->ranges.at[behind].start
+		       : INT64_MAX;
 }
 
 bool gt_model_is_step(const struct gt_model *model, const struct gt_model_range *range)

@@ -396,10 +396,7 @@ static int export_devices(struct gt_export_rows *e, const struct gt_header *head
 
 static size_t print_left(const struct gt_export_left *left, uint64_t strange, FILE *out)
 {
-	const struct {
-		uint64_t count;
-		const char *noun, *rest;
-	} rows[] = {
+	const struct gt_holes_count rows[] = {
 		{left->no_dur, "slice", "without a duration that is in range, exported with 0"},
 		{left->negative_dur, "slice", "with a negative duration, exported as it is"},
 		{left->halves, "event", "of slices in two parts (ph B, E), in no table"},
@@ -409,16 +406,8 @@ static size_t print_left(const struct gt_export_left *left, uint64_t strange, FI
 		{strange, "traceEvents element", "without the form of an event, left out"},
 		{left->unknown, "slice", "of unknown categories, in no table"},
 	};
-	size_t lines = 0;
 
-	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
-		if (!rows[i].count)
-			continue;
-		fprintf(out, "  %" PRIu64 " %s%s %s\n", rows[i].count, rows[i].noun,
-			gt_plural(rows[i].count), rows[i].rest);
-		lines++;
-	}
-	return lines;
+	return gt_holes_print_counts(rows, sizeof(rows) / sizeof(rows[0]), out);
 }
 
 static void report_losses(const char *path, const struct gt_reading *reading,

@@ -128,24 +128,6 @@ static int report_call(struct explain *e, const struct gt_call *call, int64_t st
 	return report(e, causes[gt_cuda_call_of(name)], start, ns);
 }
 
-/* First range of a kind on the thread that begins behind @t. */
-static int64_t next_start(const struct gt_model *model, uint32_t thread, enum gt_range_kind kind,
-			  int64_t t)
-{
-	const struct gt_thread_track *track = &model->threads.at[thread];
-	uint32_t low = track->range[kind].first, end = low + track->range[kind].count, high = end;
-
-	while (low < high) {
-		uint32_t middle = low + (high - low) / 2;
-
-		if (model->ranges.at[middle].start <= t)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low < end ? model->ranges.at[low].start : INT64_MAX;
-}
-
 /* The innermost range around @t of the kinds that tell about the host's work; *ret_until: how long
  * that answer holds. */
 static uint32_t range_around(const struct explain *e, int64_t t, int64_t *ret_until)
@@ -155,7 +137,7 @@ static uint32_t range_around(const struct explain *e, int64_t t, int64_t *ret_un
 
 	for (size_t k = 0; k < sizeof(kinds) / sizeof(kinds[0]); k++) {
 		uint32_t range = gt_model_range_at(e->model, e->call->thread, kinds[k], t);
-		int64_t next = next_start(e->model, e->call->thread, kinds[k], t);
+		int64_t next = gt_model_next_range(e->model, e->call->thread, kinds[k], t);
 		const struct gt_model_range *at =
 			range == GT_NONE ? NULL : &e->model->ranges.at[range];
 

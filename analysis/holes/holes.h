@@ -25,6 +25,15 @@ size_t gt_holes_events(const struct gt_job *job, FILE *out);
  * else 0. */
 uint64_t gt_holes_unknown_work(const struct gt_job *job);
 
+/* "3 events without a time stamp, left out". */
+struct gt_holes_count {
+	uint64_t count;
+	const char *noun, *rest;
+};
+
+/* A line for each that is not 0. Returns the number of lines written. */
+size_t gt_holes_print_counts(const struct gt_holes_count *counts, size_t count, FILE *out);
+
 /* What filters left out while the trace was recorded, "kernels=*gemm*" (docs/capture.md). False:
  * there were none. */
 bool gt_holes_filters(const struct gt_reading *reading, char ret_filters[GT_METADATA_FILTERS]);

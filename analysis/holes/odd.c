@@ -45,13 +45,24 @@ static size_t print_unknown(const struct gt_model *model, FILE *out)
 	return 1;
 }
 
+size_t gt_holes_print_counts(const struct gt_holes_count *counts, size_t count, FILE *out)
+{
+	size_t lines = 0;
+
+	for (size_t i = 0; i < count; i++) {
+		if (!counts[i].count)
+			continue;
+		fprintf(out, "  %" PRIu64 " %s%s %s\n", counts[i].count, counts[i].noun,
+			gt_plural(counts[i].count), counts[i].rest);
+		lines++;
+	}
+	return lines;
+}
+
 size_t gt_holes_print_odd(const struct gt_model *model, FILE *out)
 {
 	const struct gt_odd *odd = &model->odd;
-	const struct {
-		uint64_t count;
-		const char *noun, *rest;
-	} rows[] = {
+	const struct gt_holes_count rows[] = {
 		{odd->no_dur, "slice", "without a duration, counted as 0"},
 		{odd->negative_dur, "slice", "with a negative duration, counted as 0"},
 		{odd->bad_dur, "slice",
@@ -75,16 +86,9 @@ size_t gt_holes_print_odd(const struct gt_model *model, FILE *out)
 		{model->reading.strange, "traceEvents element",
 		 "without the form of an event, left out"},
 	};
-	size_t lines = 0;
 
-	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
-		if (!rows[i].count)
-			continue;
-		fprintf(out, "  %" PRIu64 " %s%s %s\n", rows[i].count, rows[i].noun,
-			gt_plural(rows[i].count), rows[i].rest);
-		lines++;
-	}
-	return lines + print_unknown(model, out);
+	return gt_holes_print_counts(rows, sizeof(rows) / sizeof(rows[0]), out) +
+	       print_unknown(model, out);
 }
 
 uint64_t gt_holes_unknown_work(const struct gt_job *job)
