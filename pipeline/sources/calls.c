@@ -89,12 +89,60 @@ static struct gt_block block_of(const struct gt_call_record *record)
 	return block ? *block : (struct gt_block){0};
 }
 
+static struct gt_call_effect effect_of(const struct gt_call_record *record,
+				       const struct gt_cuda_api *api)
+{
+	bool is_done = api && record->result == 0;
+
+	return (struct gt_call_effect){
+		.expects = is_done && api->flags & GT_CUDA_ENQUEUES &&
+			   !(record->head.flags & (GT_CALL_CAPTURED | GT_CALL_EMPTY)),
+		.many = api && api->class == GT_CUDA_GRAPH_LAUNCH,
+		.kernels = api && api->class == GT_CUDA_LAUNCH,
+		.waits = is_done && api->flags & GT_CUDA_WAITS,
+		.waits_for_all = is_done && api->flags & GT_CUDA_WAITS_FOR_ALL,
+		.own_id =
+			(record->head.flags & (GT_CALL_OWN_ID | GT_CALL_TAGGED)) == GT_CALL_OWN_ID,
+		.host_function = is_done && api->class == GT_CUDA_HOST_FUNC,
+		.is_query = api && !(api->flags & GT_CUDA_DEFAULT),
+		.aim = aim_of(record),
+	};
+}
+
+/* --thin: the slice and arrow of a call that starts work; not of a block of memory, which is
+ * held. */
+static bool is_thinned(const struct gt_calls *calls, const struct gt_event *event,
+		       const struct gt_call_effect *what)
+{
+	return calls->leaves_slices && what->expects && !what->left_out && !event->api.block.op;
+}
+
+/* Of a call that lies in a window and is recorded. */
+static void take_recorded(struct gt_calls *calls, struct gt_event *event,
+			  struct gt_call_effect *what)
+{
+	struct gt_outlet *outlet = calls->join->outlet;
+
+	gt_holdings_see(calls->holdings, event);
+	what->left_out = gt_outlet_leaves_out(outlet, event);
+	if (is_thinned(calls, event, what)) {
+		gt_ledger_add(calls->ledger, GT_LEDGER_CALLS_THINNED_LATER, 1);
+		gt_outlet_open(outlet);
+		what->left_out = true;
+	}
+	if (what->expects && gt_filters_has_gpu(outlet->filters)) {
+		gt_outlet_open(outlet);
+		event->api.enqueues = false; /* what it starts may not be there to show the stack */
+	}
+	if (calls->lane && !what->left_out)
+		gt_stack_lane_call(calls->lane, event);
+	gt_call_join_call(calls->join, event, what);
+}
+
 void gt_calls_take(struct gt_calls *calls, const struct gt_call_record *record)
 {
 	enum gt_api_domain domain = (enum gt_api_domain)record->domain;
-	const struct gt_cuda_api *api = gt_cuda_api_find(domain, record->cbid);
-	bool enqueues = api && api->flags & GT_CUDA_ENQUEUES && record->result == 0 &&
-			!(record->head.flags & (GT_CALL_CAPTURED | GT_CALL_EMPTY));
+	struct gt_call_effect what = effect_of(record, gt_cuda_api_find(domain, record->cbid));
 	struct gt_event event = {
 		.kind = GT_EVENT_API,
 		.tid = record->tid,
@@ -103,54 +151,26 @@ void gt_calls_take(struct gt_calls *calls, const struct gt_call_record *record)
 		.correlation = record->correlation,
 		.stack = gt_call_stacks_of_call(calls->stacks, record),
 	};
-	struct gt_call_effect what;
 
 	event.api = (struct gt_api_event){
 		.domain = domain,
 		.cbid = record->cbid,
 		.result = record->result,
-		.enqueues = enqueues,
+		.enqueues = what.expects,
 		.name = gt_calls_name(calls, domain, record->cbid),
 		.block = block_of(record),
 	};
 	gt_ledger_add(calls->ledger, GT_LEDGER_CALLS_RECEIVED, 1);
 	gt_thread_names_see(calls->threads, record->tid, record->start);
-	what = (struct gt_call_effect){
-		.expects = enqueues,
-		.many = api && api->class == GT_CUDA_GRAPH_LAUNCH,
-		.kernels = api && api->class == GT_CUDA_LAUNCH,
-		.waits = api && api->flags & GT_CUDA_WAITS && record->result == 0,
-		.waits_for_all = api && api->flags & GT_CUDA_WAITS_FOR_ALL && record->result == 0,
-		.own_id =
-			(record->head.flags & (GT_CALL_OWN_ID | GT_CALL_TAGGED)) == GT_CALL_OWN_ID,
-		.host_function = api && api->class == GT_CUDA_HOST_FUNC && record->result == 0,
-		.is_query = api && !(api->flags & GT_CUDA_DEFAULT),
-		.aim = aim_of(record),
-	};
 	if (gt_outlet_is_outside(calls->join->outlet, &event)) {
 		gt_ledger_add(calls->ledger, GT_LEDGER_CALLS_OUTSIDE, 1);
 		gt_call_join_call_outside(calls->join, &event, &what);
-		return;
-	}
-	if (record->head.flags & GT_CALL_GOVERNED) {
+	} else if (record->head.flags & GT_CALL_GOVERNED) {
 		gt_ledger_add(calls->ledger, GT_LEDGER_CALLS_GOVERNED_LATER, 1);
 		gt_call_join_call_governed(calls->join, &event, &what);
-		return;
+	} else {
+		take_recorded(calls, &event, &what);
 	}
-	gt_holdings_see(calls->holdings, &event);
-	what.left_out = gt_outlet_leaves_out(calls->join->outlet, &event);
-	if (calls->leaves_slices && enqueues && !what.left_out && !event.api.block.op) {
-		gt_ledger_add(calls->ledger, GT_LEDGER_CALLS_THINNED_LATER, 1);
-		gt_outlet_open(calls->join->outlet);
-		what.left_out = true;
-	}
-	if (enqueues && gt_filters_has_gpu(calls->join->outlet->filters)) {
-		gt_outlet_open(calls->join->outlet);
-		event.api.enqueues = false; /* what it starts may not be there to show the stack */
-	}
-	if (calls->lane && !what.left_out)
-		gt_stack_lane_call(calls->lane, &event);
-	gt_call_join_call(calls->join, &event, &what);
 }
 
 void gt_calls_thread_ended(struct gt_calls *calls, uint32_t tid)
