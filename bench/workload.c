@@ -35,6 +35,8 @@
 #define COPY_BYTES    4096
 #define SIZE          8 /* of the matrices */
 #define PAUSE_NS      10000000
+#define COLD_BYTES    ((size_t)4 << 20) /* more than a core's own caches */
+#define CACHE_LINE    64
 
 struct workload {
 	const char *name;
@@ -44,6 +46,7 @@ struct workload {
 	long rate;      /* launches per second; 0: unlimited */
 	int sync_every; /* calls; 0: after each part, not measured */
 	int (*prepare)(struct gt_bench_device *device); /* NULL: only the driver */
+	bool cold; /* between calls the thread uses COLD_BYTES of its own */
 };
 
 static struct gt_bench_device device;
@@ -242,6 +245,7 @@ static const struct workload workloads[] = {
 	{"convolutions", 1, 1, convolve, 0, 0, gt_bench_device_cudnn},
 	{"sparse", 1, 1, multiply_sparse, 0, 0, gt_bench_device_cusparse},
 	{"factors", 1, 1, factorize, 0, 0, gt_bench_device_cusolver},
+	{"cold", 1, 1, set, 0, 0, gt_bench_device_runtime, true},
 };
 
 static const struct workload *find(const char *name)
@@ -308,13 +312,34 @@ static struct part part_at_a_rate(struct job *job)
 	return (struct part){ns, ns};
 }
 
+/* The median call, when what is between the calls has taken the core's caches. */
+static struct part part_with_cold_caches(struct job *job)
+{
+	static double inside[MAX_RATE_PART];
+	static volatile char other[COLD_BYTES];
+	double start, ns;
+
+	for (long i = 0; i < launches; i++) {
+		for (size_t at = 0; at < COLD_BYTES; at += CACHE_LINE)
+			other[at]++;
+		start = now();
+		one(job);
+		inside[i] = now() - start;
+	}
+	job->failed |= (int)device.cu.stream_synchronize(job->stream);
+	ns = median(inside, launches);
+	return (struct part){ns, ns};
+}
+
 static __attribute__((noinline)) void measure(struct job *job)
 {
 	static const struct timespec pause = {0, PAUSE_NS};
 	double ns[MAX_PARTS], cpu_ns[MAX_PARTS];
 
 	for (long i = 0; i < parts; i++) {
-		struct part part = chosen->rate ? part_at_a_rate(job) : part_at_full_speed(job);
+		struct part part = chosen->rate   ? part_at_a_rate(job)
+				   : chosen->cold ? part_with_cold_caches(job)
+						  : part_at_full_speed(job);
 
 		ns[i] = part.ns;
 		cpu_ns[i] = part.cpu_ns;

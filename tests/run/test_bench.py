@@ -141,8 +141,8 @@ class TestBench(BenchTest):
             self.assertGreater(recorded, alone + 100)
 
     def test_every_workload(self):
-        names = "loop,loop4,loop16,sets,rate1k,rate10k,rate100k,rate200k,rate300k,rate400k,graph,copies,decode,writes"
-        names += ",locks"
+        names = "loop,loop4,loop16,sets,rate1k,rate10k,rate100k,rate200k,rate300k,rate400k,graph,copies"
+        names += ",decode,cold,writes,locks"
         names += ",products" if HAS_CUBLAS else ""
         names += ",transforms" if HAS_CUFFT else ""
         names += ",convolutions" if HAS_CUDNN else ""
