@@ -16,6 +16,15 @@ def skipped_without(session, package):
     return result(judge.SKIPPED, f"{package} is not installed")
 
 
+def profiler_cost(session):
+    """ms of a step under torch.profiler and without, in turns: beside live.step_cost, the same steps."""
+    bare, row = alone(session, "torch_loop.py --profiler-rounds=4", "torch")
+    if row:
+        return row
+    seen = "\n".join(f"{name}: {' '.join(str(ms) for ms in of)} ms" for name, of in bare.report.items())
+    return result(judge.OK, seen=seen)
+
+
 def fewer(name, wanted):
     def faults(run):
         found = run.traces[0].counts()["kernels"]

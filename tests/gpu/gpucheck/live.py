@@ -162,7 +162,8 @@ def kill(session):
     return with_program(session, "driver --seconds=20", [], work)
 
 
-STEP_ROUNDS = 6
+STEP_ROUNDS = 4
+STEP_LEVELS = ["minimal", "default", "full"]
 
 
 def median_between(text, begin, end):
@@ -179,12 +180,14 @@ def step_cost(session):
         return result(judge.SKIPPED, "torch is not installed")
 
     def work(live):
-        spans, faults = {"recorded": [], "not recorded": []}, []
+        spans, faults = {name: [] for name in ["not recorded", *STEP_LEVELS]}, []
         for number in range(STEP_ROUNDS):
-            faults += refused(live.command("attach", f"--output={live.folder}/{number}"))
-            spans["recorded"].append(rest())
-            faults += refused(live.command("detach"))
-            spans["not recorded"].append(rest())
+            for level in STEP_LEVELS:
+                spans["not recorded"].append(rest())
+                output = f"--output={live.folder}/{level}-{number}"
+                faults += refused(live.command("attach", f"--level={level}", output))
+                spans[level].append(rest())
+                faults += refused(live.command("detach"))
         text = live.text()
         rounds = {name: [median_between(text, *span) for span in of] for name, of in spans.items()}
         seen = "\n".join(f"{name}: {' '.join(str(ms) for ms in of)} ms" for name, of in rounds.items())

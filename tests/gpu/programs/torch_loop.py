@@ -1,8 +1,11 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """Training steps of some transformer blocks for --seconds=S: "ready PID", then a line for each ten steps with the
-moment they ended (CLOCK_REALTIME) and the ms of one. The host is what limits it. Exit 77 without torch or a GPU."""
+moment they ended (CLOCK_REALTIME) and the ms of one. With --profiler-rounds=N nothing but, as JSON, the median ms of
+a step without and with torch.profiler, in turns. The host is what limits it. Exit 77 without torch or a GPU."""
+import json
 import os
+import statistics
 import sys
 import time
 
@@ -50,20 +53,56 @@ def make_step():
     return step
 
 
+def ten_steps(step):
+    """The ms of one of ten steps."""
+    start = time.perf_counter()
+    for _ in range(10):
+        step()
+    torch.cuda.synchronize()
+    return (time.perf_counter() - start) * 100
+
+
+def median_of_blocks(step, seconds=1):
+    blocks, end = [], time.monotonic() + seconds
+    while time.monotonic() < end:
+        blocks.append(ten_steps(step))
+    return round(statistics.median(blocks), 3)
+
+
+def profiled(step, with_stack):
+    activities = [torch.profiler.ProfilerActivity.CPU, torch.profiler.ProfilerActivity.CUDA]
+    with torch.profiler.profile(activities=activities, with_stack=with_stack):
+        return median_of_blocks(step)
+
+
+def profile_in_turns(step, rounds):
+    profiled(step, False)  # sets CUPTI up
+    rows = {"not profiled": [], "torch.profiler": [], "torch.profiler with_stack": []}
+    for _ in range(rounds):
+        rows["not profiled"].append(median_of_blocks(step))
+        rows["torch.profiler"].append(profiled(step, False))
+        rows["not profiled"].append(median_of_blocks(step))
+        rows["torch.profiler with_stack"].append(profiled(step, True))
+    print(json.dumps(rows), flush=True)
+
+
+def option(name, otherwise):
+    return next((float(word[len(name):]) for word in sys.argv if word.startswith(name)), otherwise)
+
+
 def main():
-    seconds = next((float(word[10:]) for word in sys.argv if word.startswith("--seconds=")), 10)
     step = make_step()
     for _ in range(30):
         step()
     torch.cuda.synchronize()
+    rounds = int(option("--profiler-rounds=", 0))
+    if rounds:
+        return profile_in_turns(step, rounds)
     print(f"ready {os.getpid()}", flush=True)
-    end = time.monotonic() + seconds
+    end = time.monotonic() + option("--seconds=", 10)
     while time.monotonic() < end:
-        start = time.perf_counter()
-        for _ in range(10):
-            step()
-        torch.cuda.synchronize()
-        print(f"{time.time():.3f} {(time.perf_counter() - start) * 100:.3f}", flush=True)
+        ms = ten_steps(step)
+        print(f"{time.time():.3f} {ms:.3f}", flush=True)
 
 
 if __name__ == "__main__":
