@@ -8,11 +8,12 @@ import shutil
 import signal
 import sys
 import tempfile
+import types
 import unittest
 
 sys.dont_write_bytecode = True
 
-from gpucheck import judge, live, plan, preflight, process, report, rows, trace
+from gpucheck import frameworks, judge, live, plan, preflight, process, report, rows, trace
 
 
 def ended(status=0, timed_out=False, text=""):
@@ -104,6 +105,24 @@ class TestEnded(unittest.TestCase):
             row = {"verdict": judge.NO_TIME, "group": group, "name": name}
             self.assertEqual(judge.is_open(row), is_open)
             self.assertFalse(judge.is_open(row | {"verdict": judge.OK}))
+
+
+class TestRanks(unittest.TestCase):
+    @staticmethod
+    def run_of(told, report, **ledger):
+        one = types.SimpleNamespace(ledger={"nccl_operations_told": told} | ledger, losses=lambda: [])
+        return types.SimpleNamespace(report=report, traces=[one, one])
+
+    def test_faults(self):
+        bare = self.run_of(9, {"operations": 9})
+        self.assertEqual(frameworks.rank_faults(bare, bare), [])
+        self.assertEqual(frameworks.rank_faults(self.run_of(8, bare.report), bare),
+                         ["NCCL reported 8 operations, 9 were asked for"] * 2)
+        unmatched = self.run_of(9, bare.report, nccl_operations_unmatched=1)
+        self.assertEqual(frameworks.rank_faults(unmatched, bare), ["nccl_operations_unmatched: 1"] * 2)
+        self.assertEqual(len(frameworks.rank_faults(self.run_of(9, {}), bare)), 1)
+        unmatched.traces.pop()
+        self.assertIn("1 traces of two ranks", frameworks.rank_faults(unmatched, bare))
 
 
 class TestOverhead(unittest.TestCase):

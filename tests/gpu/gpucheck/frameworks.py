@@ -114,3 +114,33 @@ def inside(session, *options):
     is_bad = bool(faults) and "--coexist=own" not in options
     return result(judge.BAD if is_bad else judge.OK, "; ".join(faults[:3]), faults=faults, kernels=seen,
                   **describe(run))
+
+
+def rank_faults(run, bare):
+    """Each operation that the program asked for was told by NCCL and found its call, on both ranks."""
+    faults = [] if len(run.traces) == 2 else [f"{len(run.traces)} traces of two ranks"]
+    if run.report != bare.report:
+        faults.append(f"the program printed {run.report}, untraced {bare.report}")
+    for trace in run.traces:
+        told = trace.ledger.get("nccl_operations_told", 0)
+        if told < bare.report["operations"]:
+            faults.append(f"NCCL reported {told} operations, {bare.report['operations']} were asked for")
+        faults += [f"{name}: {trace.ledger[name]}" for name in
+                   ("nccl_operations_unmatched", "nccl_events_untaken") if trace.ledger.get(name)]
+        faults += trace.losses()
+    return faults
+
+
+def two_ranks(session):
+    """NCCL's plug-in, by a job of two ranks on one GPU."""
+    bare, row = alone(session, "torch_two_ranks.py", "torch")
+    if row:
+        return row
+    run = session.traced("torch_two_ranks.py", "--libraries=nccl-profiler", wanted=IMPORT_SECONDS)
+    bad = ended_badly(run)
+    if bad:
+        return bad
+    if not run.traces:
+        return result(judge.NOT_TRACED, run.untraced() or "no trace was written")
+    faults = rank_faults(run, bare)
+    return result(judge.BAD if faults else judge.OK, "; ".join(faults[:3]), faults=faults, **describe(run))

@@ -38,6 +38,7 @@ FRAMEWORKS = [
                                            package="triton")),
     ("torch.profiler inside", frameworks.inside),
     ("torch.profiler inside, own", lambda session: frameworks.inside(session, "--coexist=own")),
+    ("torch_two_ranks.py", frameworks.two_ranks),
     ("a step of PyTorch, recorded and not, in turns", live.step_cost),
     ("a step of PyTorch, under its profiler and not, in turns", frameworks.profiler_cost),
     ("jax_step.py", functools.partial(frameworks.at_least, script="jax_step.py", package="jax")),
