@@ -53,6 +53,7 @@ struct gt_thread {
 	uint32_t epoch;   /* of its registry: in a forked child the blocks are stale */
 	_Atomic int life; /* enum gt_thread_life */
 	_Atomic uint64_t counters[GT_THREAD_COUNTERS_];
+	uint64_t until;         /* the drain thread's: where it reads its ring to in this round */
 	struct gt_thread *next; /* in the registry, set once */
 	void *_Atomic mailbox;  /* owned and cleared by the sampler: outlives the thread */
 	void *signal_stack;     /* lent to the thread (core/guest/signal_stack.h), or NULL */

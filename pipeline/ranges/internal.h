@@ -94,9 +94,10 @@ struct gt_range_thread {
 	struct gt_range_thread *next; /* in its bucket */
 	struct gt_range *open;        /* innermost first */
 	uint32_t tid;
-	uint32_t group_count; /* what waits for ncclGroupEnd, by communicator */
-	uint32_t group_depth; /* groups that are open, as NCCL's ranges tell */
-	uint64_t losses;      /* of all ranges when that was found out */
+	uint32_t group_count;             /* what waits for ncclGroupEnd, by communicator */
+	uint32_t group_depth;             /* groups that are open, as NCCL's ranges tell */
+	bool runs_backward, runs_forward; /* operators with a number, in the engine and outside */
+	uint64_t losses;                  /* of all ranges when that was found out */
 	struct gt_library_call group[GT_RANGE_GROUP];
 };
 
@@ -106,10 +107,12 @@ struct gt_range_end {
 	uint32_t rounds;           /* that it has been waiting */
 };
 
-/* Where an operator of the forward pass launched something. */
+/* Where an operator of the forward pass launched something. Threads number alone. */
 struct gt_range_forward {
 	uint64_t sequence;
-	const struct gt_stack *stack; /* NULL: none yet */
+	const struct gt_stack *stack; /* NULL: none yet, or several threads have that number */
+	uint32_t tid;
+	bool used; /* something ran backward that belongs to it */
 };
 
 #define GT_RANGE_FORWARDS (1u << 16)
@@ -149,6 +152,7 @@ struct gt_ranges {
 	struct gt_range_steps steps;
 	bool operators; /* of PyTorch are reported by their names */
 	struct gt_range_forward forwards[GT_RANGE_FORWARDS]; /* by sequence modulo their number */
+	uint32_t backward_threads;
 	struct gt_range_collectives collectives;
 	struct gt_nccl_order nccl;
 	uint64_t last_library;

@@ -97,6 +97,18 @@ struct gt_range *gt_range_innermost(const struct gt_ranges *ranges, uint32_t tid
 	return thread ? thread->open : NULL;
 }
 
+uint32_t gt_ranges_backward_threads(const struct gt_ranges *ranges)
+{
+	return ranges->backward_threads;
+}
+
+bool gt_ranges_runs_backward(const struct gt_ranges *ranges, uint32_t tid)
+{
+	const struct gt_range_thread *thread = *thread_slot(ranges, tid);
+
+	return thread && thread->runs_backward && !thread->runs_forward;
+}
+
 struct gt_range *gt_range_find(const struct gt_ranges *ranges, uint64_t id)
 {
 	struct gt_range *range = ranges->by_id[id % GT_RANGE_IDS];

@@ -104,6 +104,11 @@ bool gt_ranges_library(const struct gt_ranges *ranges, uint64_t number, uint32_t
 /* The name that the program gave to a thread, or NULL. */
 const struct gt_string *gt_ranges_thread_name(struct gt_ranges *ranges, uint32_t tid);
 
+/* How many threads of the autograd engine there have been so far, and whether this is one, which
+ * runs nothing else: the forward operators of its launches must be handed over before them. */
+uint32_t gt_ranges_backward_threads(const struct gt_ranges *ranges);
+bool gt_ranges_runs_backward(const struct gt_ranges *ranges, uint32_t tid);
+
 /* Ranges that have begun and not ended: they are written when they end. */
 uint32_t gt_ranges_open(const struct gt_ranges *ranges);
 

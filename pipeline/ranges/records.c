@@ -230,6 +230,22 @@ void gt_range_describe_library(struct gt_ranges *ranges, struct gt_range *range,
 	gt_range_collectives_call(&ranges->collectives, call, range->start);
 }
 
+/* What runs in the engine's range is no forward operator of its thread. */
+static void tell_direction(struct gt_ranges *ranges, const struct gt_range *range)
+{
+	struct gt_range_thread *thread = gt_range_thread_get(ranges, range->tid);
+	const struct gt_range *at = range;
+	bool was = thread && thread->runs_backward && !thread->runs_forward;
+
+	while (at && !at->event.is_backward)
+		at = at->below;
+	if (!thread || (!at && !range->event.has_sequence))
+		return;
+	thread->runs_backward |= at != NULL;
+	thread->runs_forward |= at == NULL;
+	ranges->backward_threads += !was && thread->runs_backward && !thread->runs_forward;
+}
+
 static struct gt_range *begin(struct gt_ranges *ranges, const struct gt_nvtx_record *record)
 {
 	struct gt_range *range = gt_range_open(ranges, record->tid, time_of(ranges, record->time));
@@ -243,7 +259,9 @@ static struct gt_range *begin(struct gt_ranges *ranges, const struct gt_nvtx_rec
 		gt_range_describe_library(ranges, range, library);
 		return range;
 	}
-	if (!describe_operator(ranges, record, &range->event))
+	if (describe_operator(ranges, record, &range->event))
+		tell_direction(ranges, range);
+	else
 		describe(ranges, record, &range->event);
 	gt_range_nccl_begin(ranges, range, record);
 	gt_range_label(ranges, range);

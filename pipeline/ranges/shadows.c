@@ -25,11 +25,20 @@ static void tie_backward(struct gt_ranges *ranges, struct gt_launch *launch, uin
 			 bool backward, bool expects)
 {
 	struct gt_range_forward *forward = &ranges->forwards[sequence % GT_RANGE_FORWARDS];
+	bool same = forward->tid && forward->sequence == sequence;
 
-	if (!backward && expects && launch->stack)
-		*forward = (struct gt_range_forward){sequence, launch->stack};
-	else if (backward && forward->stack && forward->sequence == sequence)
-		launch->forward = forward->stack;
+	if (backward) {
+		launch->forward = same ? forward->stack : launch->forward;
+		forward->used |= same;
+	} else if (expects && launch->stack) {
+		bool several = same && forward->tid != launch->tid && !forward->used;
+
+		*forward = (struct gt_range_forward){
+			.sequence = sequence,
+			.stack = several ? NULL : launch->stack,
+			.tid = several ? forward->tid : launch->tid,
+		};
+	}
 }
 
 /* Operators have no shadows: there are many, and each kernel tells its own. */

@@ -182,9 +182,10 @@ static void thin(struct gt_rings *rings)
 
 /* ---- reading ---- */
 
-static uint64_t drain_ring(struct gt_rings *rings, struct gt_thread *thread)
+/* Up to @end, or to where it turns out that the thread runs backward. */
+static uint64_t drain_ring(struct gt_rings *rings, struct gt_thread *thread, uint64_t end)
 {
-	uint64_t end = gt_ring_end(&thread->ring); /* its thread may be faster than we are */
+	uint32_t backward = gt_ranges_backward_threads(rings->ranges);
 	const struct gt_ring_record *record;
 	uint64_t count = 0;
 
@@ -198,6 +199,8 @@ static uint64_t drain_ring(struct gt_rings *rings, struct gt_thread *thread)
 		gt_ranges_take_early(rings->ranges);
 		take_and_count(rings, &thread->ring, record);
 		gt_ring_pass(&thread->ring, record);
+		if (gt_ranges_backward_threads(rings->ranges) != backward)
+			break;
 	}
 	see_fill(rings, &thread->ring, gt_ring_end(&thread->ring)); /* it may have taken long */
 	return count;
@@ -215,23 +218,52 @@ static void end_thread(const struct gt_rings *rings, struct gt_thread *thread)
 	atomic_compare_exchange_strong(&thread->life, &ended, GT_THREAD_FREE);
 }
 
+static uint64_t drain_thread(struct gt_rings *rings, struct gt_thread *thread, uint64_t end)
+{
+	bool ended = atomic_load_explicit(&thread->life, memory_order_acquire) == GT_THREAD_ENDED;
+	uint64_t count = drain_ring(rings, thread, end);
+
+	if (ended && !gt_ring_has_before(&thread->ring, gt_ring_end(&thread->ring)))
+		end_thread(rings, thread);
+	return count;
+}
+
+static bool runs_backward(const struct gt_rings *rings, const struct gt_thread *thread)
+{
+	return gt_ranges_backward_threads(rings->ranges) &&
+	       gt_ranges_runs_backward(rings->ranges, thread->tid);
+}
+
+/* What ran forward lies in its ring before what runs backward does: those are read to where they
+ * are before all others, but behind them. */
+static uint64_t drain_threads(struct gt_rings *rings)
+{
+	uint64_t count = 0;
+
+	for (struct gt_thread *t = gt_threads_first(); t; t = t->next)
+		if (runs_backward(rings, t))
+			t->until = gt_ring_end(&t->ring);
+	for (struct gt_thread *t = gt_threads_first(); t; t = t->next)
+		if (!runs_backward(rings, t)) {
+			t->until = gt_ring_end(&t->ring); /* its thread may be faster than we are */
+			count += drain_thread(rings, t, t->until);
+		}
+	for (struct gt_thread *t = gt_threads_first(); t; t = t->next)
+		if (runs_backward(rings, t))
+			count += drain_thread(rings, t, t->until);
+	return count;
+}
+
 /* Empties every ring. Returns how many records there were. */
 static uint64_t drain(void *part)
 {
 	struct gt_rings *rings = part;
-	uint64_t count = 0;
+	uint64_t count;
 
 	gt_ranges_round_begins(rings->ranges);
 	gt_ranges_take_early(rings->ranges);
 	rings->calls->join->last_passed = gt_call_last_passed();
-	for (struct gt_thread *t = gt_threads_first(); t; t = t->next) {
-		bool ended =
-			atomic_load_explicit(&t->life, memory_order_acquire) == GT_THREAD_ENDED;
-
-		count += drain_ring(rings, t);
-		if (ended)
-			end_thread(rings, t);
-	}
+	count = drain_threads(rings);
 	gt_ranges_round(rings->ranges);
 	gt_release_rings(rings->release);
 	thin(rings);

@@ -213,6 +213,14 @@ class Frameworks(unittest.TestCase):
         by = [e["args"].get("forward by", "") for e in trace.gpu if e["args"].get("External id") in sums]
         self.assertEqual(["launch (torch_operators.py:" in line for line in by], [True] * 3)
 
+    def test_forward_by_of_an_engine(self):
+        """Its thread is younger than that of the forward operators, and often read in one round with it."""
+        _, _, trace, _ = self.run_program(sys.executable, "torch_operators.py", "--pytorch",
+                                          path=os.path.join(HERE, "fake_torch"), flags=("-X", "engine"))
+        operators = {e["args"]["External id"]: e["name"] for e in trace.slices if e["cat"] == "cpu_op"}
+        by = [e["args"].get("forward by", "") for e in trace.gpu if operators[e["args"]["External id"]] == "ScaleBackward"]
+        self.assertEqual(["launch (torch_operators.py:" in line for line in by], [True] * 400)
+
     def test_stand_in_without_the_option(self):
         _, _, trace, _ = self.run_program(sys.executable, "torch_operators.py",
                                           path=os.path.join(HERE, "fake_torch"))

@@ -5,6 +5,7 @@ It does not refer to gputrace."""
 
 import ctypes
 import importlib.util
+import queue
 import sys
 import threading
 
@@ -82,6 +83,29 @@ def profiled():
     with torch.autograd.profiler.profile():
         Scale.apply(torch.ones(3, 4))
 
+
+def run_engine(tasks, profiler):
+    """As PyTorch's engine: a thread of its own, with the profiler of the one that called backward."""
+    torch.autograd.profiler.active.config = profiler
+    for loss in iter(tasks.get, None):
+        loss.backward()
+        tasks.task_done()
+
+
+def steps_of_an_engine(count):
+    tasks = queue.Queue()
+    engine = threading.Thread(target=run_engine, args=(tasks, torch.autograd.profiler.active.config))
+    engine.start()
+    for _ in range(count):
+        tasks.put(Scale.apply(torch.ones(3, 4, requires_grad=True)).sum())
+        tasks.join()
+    tasks.put(None)
+    engine.join()
+
+
+if "engine" in sys._xoptions:
+    steps_of_an_engine(400)
+    sys.exit()
 
 launch()  # outside all operators
 step()
