@@ -89,15 +89,18 @@ int gt_stats_devices(const struct gt_job *job, const struct gt_filter *filter,
 bool gt_stats_has_code(const struct gt_job *job);
 
 /* GPU time that threads of PyTorch's backward pass launched without a frame of the user's, for
- * which a line must be known by its forward operator. */
+ * which a line must be known by its forward operator; by why there is none. */
 struct gt_stats_backward {
-	int64_t time, all;
+	int64_t silent;      /* that operator launched nothing, as one that makes a view */
+	int64_t accumulated; /* AccumulateGrad: it belongs to a parameter, not to an operator */
+	int64_t unknown;     /* the trace does not tell that operator */
+	int64_t all;
 	bool is_tied; /* the trace knows forward operators, but not those */
 };
 
-/* Where a model is marked (trace/user_code.h). */
-struct gt_stats_backward gt_stats_backward(const struct gt_job *job,
-					   const struct gt_filter *filter);
+/* Where a model is marked (trace/user_code.h). 0 or -ENOMEM. */
+int gt_stats_backward(const struct gt_job *job, const struct gt_filter *filter,
+		      struct gt_stats_backward *ret_sum);
 
 /* What tracing cost, by its own count: sums that can be added to those of other processes. */
 struct gt_stats_cost {

@@ -348,24 +348,12 @@ static void hint_stacks(const struct gt_cmdline *args, struct gt_stats_parts *pa
 				    "with_stack=True); --by=op|nvtx|step may say more");
 }
 
-/* What the backward pass launched has no line where the trace does not tell its forward operator.
- */
 static void hint_backward(struct gt_stats_parts *parts)
 {
-	double lost = (double)gt_stats_parts_fact(parts, GT_STATS_LOST);
-	char line[256];
+	char line[512];
 
-	if (!(lost > 0))
-		return;
-	snprintf(line, sizeof(line),
-		 "%.1f %% of the GPU time was launched by PyTorch's backward pass and has no line "
-		 "of "
-		 "the user's: %s",
-		 lost * 100 / (double)gt_stats_parts_fact(parts, GT_STATS_LOST_OF),
-		 gt_stats_parts_fact(parts, GT_STATS_TIED)
-			 ? "its forward operator is not in the trace"
-			 : "gputrace run --pytorch records its forward operator");
-	gt_cmdline_complain(line);
+	if (gt_stats_parts_backward(parts, line, sizeof(line)))
+		gt_cmdline_complain(line);
 }
 
 /* More than the device's peak. */

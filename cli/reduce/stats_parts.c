@@ -237,12 +237,14 @@ static int map_facts(const struct gt_job *job, const struct gt_filter *filter, b
 	int rc = 0;
 
 	if (backward)
-		lost = gt_stats_backward(job, filter);
+		rc = gt_stats_backward(job, filter, &lost);
 	const int64_t facts[GT_STATS_FACT_COUNT_] = {
 		[GT_STATS_GRAPHS] = gt_stats_short_count(job) == GT_STATS_SHORT,
 		[GT_STATS_CODE] = gt_stats_has_code(job),
 		[GT_STATS_MARKED] = !gt_stats_any_frame(job),
-		[GT_STATS_LOST] = lost.time,
+		[GT_STATS_SILENT] = lost.silent,
+		[GT_STATS_ACCUMULATED] = lost.accumulated,
+		[GT_STATS_UNKNOWN] = lost.unknown,
 		[GT_STATS_LOST_OF] = lost.all,
 		[GT_STATS_TIED] = lost.is_tied,
 		[GT_STATS_PASSES] = any_passes(job, filter),
@@ -325,4 +327,46 @@ void gt_shares_losses(const struct gt_stats_parts *parts, const struct gt_print 
 {
 	tell(parts, GT_STATS_LOSSES, gt_cmdline_report_losses, how);
 	tell(parts, GT_STATS_EVENTS, gt_cmdline_report_events, how);
+}
+
+/* In words if there is one cause, else with the share of each. */
+bool gt_stats_parts_backward(struct gt_stats_parts *parts, char *ret_line, size_t size)
+{
+	static const struct {
+		enum gt_stats_fact fact;
+		const char *alone, *among;
+	} causes[] = {
+		{GT_STATS_SILENT, "its forward operator launched nothing, as one that makes a view",
+		 "of forward operators that launched nothing, as those that make views"},
+		{GT_STATS_ACCUMULATED, "AccumulateGrad belongs to a parameter, not to an operator",
+		 "of parameters (AccumulateGrad)"},
+		{GT_STATS_UNKNOWN, "its forward operator is not in the trace",
+		 "whose forward operator is not in the trace"},
+	};
+	enum { COUNT = sizeof(causes) / sizeof(causes[0]) };
+	double of = (double)gt_stats_parts_fact(parts, GT_STATS_LOST_OF), time[COUNT], lost = 0;
+	size_t n, told = 0;
+
+	for (int i = 0; i < COUNT; i++)
+		lost += time[i] = (double)gt_stats_parts_fact(parts, causes[i].fact);
+	if (!(lost > 0))
+		return false;
+	n = (size_t)snprintf(ret_line, size,
+			     "%.1f %% of the GPU time was launched by PyTorch's backward pass and "
+			     "has no line of the user's: ",
+			     lost * 100 / of);
+	if (!gt_stats_parts_fact(parts, GT_STATS_TIED)) {
+		snprintf(ret_line + n, size - n,
+			 "gputrace run --pytorch records its forward operator");
+		return true;
+	}
+	for (int i = 0; i < COUNT; i++) {
+		if (time[i] > 0 && time[i] < lost)
+			n += (size_t)snprintf(ret_line + n, size - n, "%s%.1f %% %s",
+					      told++ ? ", " : "", time[i] * 100 / of,
+					      causes[i].among);
+		else if (time[i] > 0)
+			snprintf(ret_line + n, size - n, "%s", causes[i].alone);
+	}
+	return true;
 }

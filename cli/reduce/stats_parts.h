@@ -18,7 +18,9 @@ enum gt_stats_fact {
 	GT_STATS_GRAPHS, /* traces with whole graphs */
 	GT_STATS_CODE,   /* with call stacks */
 	GT_STATS_MARKED, /* shares in which it is known whose code a frame is */
-	GT_STATS_LOST,   /* ns: struct gt_stats_backward */
+	GT_STATS_SILENT, /* ns, and what follows: struct gt_stats_backward */
+	GT_STATS_ACCUMULATED,
+	GT_STATS_UNKNOWN,
 	GT_STATS_LOST_OF,
 	GT_STATS_TIED,
 	GT_STATS_PASSES,    /* shares in which something passes the filter */
@@ -76,6 +78,10 @@ int gt_stats_parts_map(struct gt_stats_parts *parts, const struct gt_job *job,
 
 /* Of all shares. */
 int64_t gt_stats_parts_fact(struct gt_stats_parts *parts, enum gt_stats_fact fact);
+
+/* What the backward pass launched has no line where the trace does not tell the place of its
+ * forward operator: how much, and why. False: nothing. */
+bool gt_stats_parts_backward(struct gt_stats_parts *parts, char *ret_line, size_t size);
 
 /* The mangled names of all shares, in a table that is zeroed and valid as long as @parts. -ENOMEM.
  */
