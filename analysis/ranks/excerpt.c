@@ -6,7 +6,9 @@
 #include "analysis/ranks/excerpt.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "analysis/intervals.h"
 #include "trace/health.h"
@@ -241,6 +243,24 @@ static void take_throttled(const struct gt_model *model, struct gt_rank_excerpt 
 			}
 }
 
+static void take_gpus(const struct gt_model *model, struct gt_rank_excerpt *ret)
+{
+	const struct gt_header *header = &model->reading.header;
+	size_t n = 0;
+
+	for (size_t i = 0; i < header->device_count; i++) {
+		const char *uuid = header->devices[i].uuid;
+		bool used = false;
+
+		for (size_t d = 0; d < model->devices.count; d++)
+			used |= model->devices.at[d].device == header->devices[i].id;
+		if (used && uuid && *uuid && !strchr(uuid, ' ') &&
+		    n + strlen(uuid) + 2 < sizeof(ret->gpus))
+			n += (size_t)snprintf(ret->gpus + n, sizeof(ret->gpus) - n, "%s%s",
+					      n ? " " : "", uuid);
+	}
+}
+
 static int take(const struct gt_model *model, const struct gt_filter *filter,
 		struct gt_rank_excerpt *ret)
 {
@@ -258,6 +278,7 @@ static int take(const struct gt_model *model, const struct gt_filter *filter,
 			    sizeof(ret->host)))
 		*ret->host = 0;
 	take_throttled(model, ret);
+	take_gpus(model, ret);
 	ret->network = model->network;
 	return rc;
 }

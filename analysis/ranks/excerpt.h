@@ -44,6 +44,7 @@ struct gt_rank_excerpt {
 	struct gt_rank_times kernels; /* that pass the filter, by first sight */
 	char host[256];               /* "": not known */
 	char throttled[200];          /* what kept the clocks of its GPUs down; "": nothing */
+	char gpus[512];               /* UUIDs of the GPUs that it used, with blanks between */
 	struct gt_model_network network;
 };
 

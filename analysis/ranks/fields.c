@@ -120,6 +120,7 @@ void gt_rank_write_head(struct gt_rank_writer *w, const struct gt_rank_excerpt *
 	gt_pack_put(&w->body, model->merged.file);
 	put_text(w, model->merged.clock);
 	put_text(w, excerpt->throttled);
+	put_text(w, excerpt->gpus);
 	put_network(&w->body, &excerpt->network);
 }
 
@@ -166,6 +167,7 @@ int gt_rank_read_head(struct gt_rank_reader *r)
 	model->merged.file = gt_pack_take(&r->in);
 	fits &= take_text(r, model->merged.clock, sizeof(model->merged.clock));
 	fits &= take_text(r, excerpt->throttled, sizeof(excerpt->throttled));
+	fits &= take_text(r, excerpt->gpus, sizeof(excerpt->gpus));
 	take_network(&r->in, &excerpt->network);
 	memcpy(excerpt->host, source->host, sizeof(excerpt->host));
 	return fits && !r->in.bad ? 0 : -EBADMSG;

@@ -44,9 +44,23 @@ int gt_ranks_kernels(const struct gt_ranks *ranks, struct gt_table *ret_table);
  * longest for their bytes first. */
 int gt_ranks_network(const struct gt_ranks *ranks, struct gt_table *ret_table);
 
-/* The processes that it has a row for; the one whose sends wait longest, *ret_ratio times as long
- * as those of the middle one, if they are two at least. */
-size_t gt_ranks_sending(const struct gt_ranks *ranks, size_t *ret_slowest, double *ret_ratio);
+/* The processes that it has a row for. */
+size_t gt_ranks_sending(const struct gt_ranks *ranks);
+
+/* Whose sends wait longest for the network, *ret_ratio times as long as those of the middle one;
+ * false: that is not clearly longer, is no matter, or there is no middle one. */
+bool gt_ranks_slow_sender(const struct gt_ranks *ranks, size_t *ret_which, double *ret_ratio);
+
+/* Processes of several ranks that ran on one GPU. */
+struct gt_ranks_shared {
+	size_t gpus;       /* that several ranks have; 0: none */
+	char uuid[64];     /* of the first one */
+	size_t one, other; /* its first and its last process */
+	size_t count;      /* ranks that have it */
+};
+
+/* Of GPUs whose UUID is known, and processes that tell their rank. */
+struct gt_ranks_shared gt_ranks_shared_gpu(const struct gt_ranks *ranks);
 
 /* The main cause of @by, and its share of @late in %; NULL: nothing explains as much as half. */
 const char *gt_ranks_cause(const int64_t by[GT_LATE_COUNT_], int64_t late, double *ret_share);

@@ -11,6 +11,9 @@
 
 #define COLUMNS(table) (sizeof(table) / sizeof((table)[0]))
 #define MB             1e6
+#define SLOWER         1.25 /* than the middle one: as in network.c */
+#define OF_WAITS       0.1  /* of all that its transfers waited for */
+#define OF_TIME        0.01 /* of the time of its trace */
 
 static const struct gt_column columns[] = {
 	{"rank", "Rank", "rank", GT_COLUMN_TEXT},
@@ -40,7 +43,8 @@ static int by_size(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
-/* Of the processes that send, the lower one of two; below 0: there are fewer, or no memory. */
+/* Of the processes that send, of an even number the lower one; below 0: they are fewer than three,
+ * of which none is in the middle, or there is no memory. */
 static double find_middle(const struct gt_ranks *ranks)
 {
 	double *rates = malloc((ranks->job->count + 1) * sizeof(*rates)), middle = -1;
@@ -52,7 +56,7 @@ static double find_middle(const struct gt_ranks *ranks)
 		if (rate >= 0)
 			rates[count++] = rate;
 	}
-	if (count > 1) {
+	if (count > 2) {
 		qsort(rates, count, sizeof(*rates), by_size);
 		middle = rates[(count - 1) / 2];
 	}
@@ -60,25 +64,47 @@ static double find_middle(const struct gt_ranks *ranks)
 	return middle;
 }
 
-size_t gt_ranks_sending(const struct gt_ranks *ranks, size_t *ret_slowest, double *ret_ratio)
+size_t gt_ranks_sending(const struct gt_ranks *ranks)
 {
-	double middle = find_middle(ranks), slowest = -1;
 	size_t count = 0;
 
-	*ret_slowest = 0;
+	for (size_t f = 0; f < ranks->job->count; f++)
+		count += ranks->excerpts[f].network.operations > 0;
+	return count;
+}
+
+/* Sums over transfers that overlap are longer than the time that they take, so less than that part
+ * of it is nothing; and where a network is slow, its transfers hardly wait for anything else. */
+static bool matters(const struct gt_ranks *ranks, size_t which, double middle)
+{
+	const struct gt_model_network *network = &ranks->excerpts[which].network;
+	const struct gt_model *model = &ranks->job->models[which];
+	double wait = (double)network->wait[GT_NCCL_WAIT_SEND], all = 0;
+	double excess = wait - middle * (double)network->sent / MB;
+
+	for (size_t i = 0; i < GT_NCCL_WAIT_COUNT_; i++)
+		all += (double)network->wait[i];
+	return wait >= all * OF_WAITS && excess >= (double)(model->last - model->first) * OF_TIME;
+}
+
+bool gt_ranks_slow_sender(const struct gt_ranks *ranks, size_t *ret_which, double *ret_ratio)
+{
+	double middle = find_middle(ranks), slowest = -1;
+
+	*ret_which = 0;
 	*ret_ratio = 0;
 	for (size_t f = 0; f < ranks->job->count; f++) {
 		double rate = rate_of(&ranks->excerpts[f].network);
 
-		count += ranks->excerpts[f].network.operations > 0;
 		if (rate <= slowest)
 			continue;
 		slowest = rate;
-		*ret_slowest = f;
+		*ret_which = f;
 	}
-	if (middle > 0)
-		*ret_ratio = slowest / middle;
-	return count;
+	if (!(middle > 0) || slowest < middle * SLOWER || !matters(ranks, *ret_which, middle))
+		return false;
+	*ret_ratio = slowest / middle;
+	return true;
 }
 
 static void put_network(const struct gt_model_network *network, double middle,

@@ -30,8 +30,6 @@ static int (*const makers[])(const struct gt_ranks *ranks, struct gt_table *ret_
 
 enum { TABLES = sizeof(makers) / sizeof(makers[0]) };
 
-#define SLOWER 1.25 /* than the middle one: as in analysis/ranks/network.c */
-
 /* Whose network is slow, as NCCL's proxies measured it. */
 static void say_network(const struct gt_ranks *ranks, size_t columns)
 {
@@ -39,8 +37,7 @@ static void say_network(const struct gt_ranks *ranks, size_t columns)
 	double ratio;
 	size_t slowest;
 
-	gt_ranks_sending(ranks, &slowest, &ratio);
-	if (ratio < SLOWER)
+	if (!gt_ranks_slow_sender(ranks, &slowest, &ratio))
 		return;
 	gt_key_of_place(&ranks->job->models[slowest], "", text, sizeof(text));
 	snprintf(rest, sizeof(rest), "%.*f", ratio < 10 ? 1 : 0, ratio);
@@ -48,6 +45,26 @@ static void say_network(const struct gt_ranks *ranks, size_t columns)
 		     "Network: a byte that %s sends waits %s times as long for the network as one "
 		     "of the middle rank.",
 		     text, rest);
+}
+
+/* Kernels of several processes take turns on a GPU, those that wait for each other, too. */
+static void say_shared(const struct gt_ranks *ranks, size_t columns)
+{
+	struct gt_ranks_shared shared = gt_ranks_shared_gpu(ranks);
+	char one[64], other[64], more[48] = "", gpus[48] = "";
+
+	if (!shared.gpus)
+		return;
+	gt_key_of_place(&ranks->job->models[shared.one], "", one, sizeof(one));
+	gt_key_of_place(&ranks->job->models[shared.other], "", other, sizeof(other));
+	if (shared.count > 2)
+		snprintf(more, sizeof(more), " (and %zu more)", shared.count - 2);
+	if (shared.gpus > 1)
+		snprintf(gpus, sizeof(gpus), ", and others on %zu more", shared.gpus - 1);
+	gt_wrap_line(stdout, columns, 0,
+		     "%s and %s%s run on one GPU (%s)%s: unless MPS runs them together, their "
+		     "kernels take turns, and a collective waits for the turns of its members.",
+		     one, other, more, shared.uuid, gpus);
 }
 
 /* The process that cost the others most, in a sentence. */
@@ -86,6 +103,7 @@ static void say_late(const struct gt_ranks *ranks, size_t columns)
 			     "Cause: %s (%.0f %% of the time that it made a rank late).", cause,
 			     share);
 	say_network(ranks, columns);
+	say_shared(ranks, columns);
 	putchar('\n');
 }
 
@@ -184,8 +202,7 @@ static int print(const struct gt_cmdline *args, const struct gt_ranks *ranks,
 	struct gt_print how = gt_cmdline_print(args);
 	struct gt_table tables[TABLES] = {0};
 	bool to_people = how.format == GT_FORMAT_TABLE && !gt_cmdline_get(args, "output");
-	double ratio;
-	size_t slowest, count = TABLES - !gt_ranks_sending(ranks, &slowest, &ratio);
+	size_t count = TABLES - !gt_ranks_sending(ranks);
 	int rc = 0;
 
 	how.top = (size_t)gt_cmdline_number(args, "top", how.format == GT_FORMAT_TABLE ? 15 : 0);

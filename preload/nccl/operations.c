@@ -186,7 +186,7 @@ void *nccl_proxy_begin(void *operation, bool sends, int steps)
 	struct nccl_operation *o = nccl_handle_kind(operation) == NCCL_HANDLE_OPERATION
 					   ? hold(number_of(operation))
 					   : NULL;
-	uint64_t number = 0, nothing = 0;
+	uint64_t number = 0;
 	struct nccl_proxy *p = o ? claim_proxy(&number) : NULL;
 
 	if (!p) {
@@ -199,7 +199,6 @@ void *nccl_proxy_begin(void *operation, bool sends, int steps)
 	p->steps = steps;
 	for (unsigned int i = 0; i < STEPS; i++)
 		p->at[i].state = 0;
-	atomic_compare_exchange_strong(&o->began, &nothing, gt_clock_now());
 	atomic_store_explicit(&p->number, number, memory_order_release);
 	return handle_of(number, PROXY);
 }
@@ -248,14 +247,20 @@ bool nccl_proxy_end(void *handle, struct nccl_sums *ret_sums)
 
 /* ---- transfers ---- */
 
+/* The first one is where the network begins: proxy operations are begun at the launch, and may wait
+ * for many kernels before. */
 void *nccl_step_begin(void *proxy, int step)
 {
 	struct nccl_proxy *p =
 		nccl_handle_kind(proxy) == NCCL_HANDLE_PROXY ? proxy_at(proxy) : NULL;
+	struct nccl_operation *o = p ? operation_at(p->operation) : NULL;
 	unsigned int place = (unsigned int)step % STEPS;
+	uint64_t nothing = 0;
 
 	if (!p)
 		return NULL;
+	if (o && !atomic_load_explicit(&o->began, memory_order_relaxed))
+		atomic_compare_exchange_strong(&o->began, &nothing, gt_clock_now());
 	p->at[place].state = 0;
 	return handle_of(number_of(proxy), STEP | place);
 }

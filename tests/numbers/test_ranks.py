@@ -322,5 +322,49 @@ def test_throttled():
         assert (first["Rank"], first["Cause"]) == (f"rank {rank_traces.LATE}", cause), first
 
 
+def network_of(rank, sent, waits):
+    """A slice of what NCCL's proxies waited for: MB sent, and ms for the GPU, the peer, the send, the receive."""
+    args = dict(zip(("GPU wait (ns)", "peer wait (ns)", "send wait (ns)", "receive wait (ns)"), (w * MS for w in waits)))
+    args.update({"Collective name": "allreduce", "sent bytes": sent * 1000000, "transfers": 16, "Group size": 3})
+    rank.slice(lambda _, ts, dur, correlation: rank_traces.mpi_call("NCCL network", ts, dur, **args), "", rank.now - MS, rank.now)
+
+
+def test_whose_network():
+    """As two ranks on one H100 over loopback: the one waits twice as long for the network as the other, but a hundredth of
+    what its transfers wait for in all."""
+    said = "sends waits 2.0 times as long for the network as one of the middle rank"
+    for ranks, waits, expected in ((3, ((90, 0, 10, 80), (80, 0, 20, 80), (90, 0, 10, 80)), True),
+                                   (2, ((90, 0, 10, 80), (80, 0, 20, 80)), False),  # nobody is in the middle
+                                   (3, ((890, 0, 10, 500), (880, 0, 20, 509), (890, 0, 10, 500)), False),
+                                   (3, ((9, 0, 1, 8), (8, 0, 2, 8), (9, 0, 1, 8)), False)):  # 1 ms of 400
+        members, _ = rank_traces.job(ranks=ranks)
+        for rank, of in zip(members, waits):
+            network_of(rank, 10, of)
+        where = written(members)
+        out, _ = cases.run("ranks", where)
+        assert ("a byte that rank 1 " + said in " ".join(out.split())) == expected, (waits, out)
+        rows = by_rank(cases.tables("ranks", where)["rank_network"])
+        assert rows["rank 1"]["Send Wait (ns)"] == waits[1][2] * MS
+        assert rows["rank 1"]["Times the Middle Rank"] == (2 if ranks > 2 else None), rows
+
+
+def test_ranks_on_one_gpu():
+    """Kernels of several processes take turns on a GPU, which its UUID tells."""
+    for gpus, expected in ((("a", "a", "b", "c"), "rank 0 and rank 1 run on one GPU (GPU-a):"),
+                           (("a", "b", "a", "a"), "rank 0 and rank 3 (and 1 more) run on one GPU (GPU-a):"),
+                           (("a", "b", "a", "b"), "rank 0 and rank 2 run on one GPU (GPU-a), and others on 1 more:"),
+                           (("a", "b", "c", "d"), None), ((None,) * 4, None)):
+        members, _ = rank_traces.job(ranks=4, steps=5)
+        where = cases.folder()
+        for rank, gpu in zip(members, gpus):
+            trace = rank.trace(4)
+            # a second one that it did not use
+            trace["deviceProperties"] = [{"id": n, "name": "H100", **({"uuid": f"GPU-{gpu if not n else 'z'}"} if gpu else {})}
+                                         for n in range(2)]
+            cases.write(trace, f"rank{rank.number}.json", where)
+        out = " ".join(cases.run("ranks", where)[0].split())
+        assert (expected in out) if expected else ("one GPU" not in out), (gpus, out[:600])
+
+
 if __name__ == "__main__":
     cases.main([test for name, test in list(globals().items()) if name.startswith("test_")])

@@ -8,6 +8,7 @@
  *   SIMNCCL_PROFILER=N    the newest version that this NCCL knows (6), to 2
  *   SIMNCCL_NETWORK=NS    the proxies transfer what collectives and sends give: in each state of
  * each transfer they wait so long
+ *   SIMNCCL_AHEAD=NS      so long before they are at it their proxy operations are begun
  */
 #include "nccl/profiler.h"
 
@@ -244,7 +245,7 @@ struct work {
 	struct work *next;
 	void *context, *operation;
 	bool is_send, is_receive;
-	long ns;
+	long ns, ahead;
 };
 
 static struct {
@@ -297,7 +298,8 @@ static void *begin_proxy(const struct work *work, int channel, bool sends, pid_t
 	return op;
 }
 
-/* All of an operation are begun, then done; NCCL does not tell the end of each receive. */
+/* All of an operation are begun, then wait for the kernels before theirs, then done; NCCL does not
+ * tell the end of each receive. */
 static void progress(const struct work *work)
 {
 	void *ops[2 * CHANNELS] = {NULL};
@@ -305,6 +307,7 @@ static void progress(const struct work *work)
 	for (int i = 0; i < 2 * CHANNELS; i++)
 		if (i % 2 ? work->is_send : work->is_receive)
 			ops[i] = begin_proxy(work, i / 2, i % 2, getpid());
+	nap(work->ahead);
 	for (int i = 0; i < 2 * CHANNELS; i++)
 		for (int step = 0; ops[i] && step < STEPS; step++)
 			transfer(work, ops[i], i % 2, step);
@@ -364,7 +367,7 @@ void sim_profiler_wait(void)
 
 static void post(const struct sim_operation *op, void *operation)
 {
-	const char *ns = getenv("SIMNCCL_NETWORK");
+	const char *ns = getenv("SIMNCCL_NETWORK"), *ahead = getenv("SIMNCCL_AHEAD");
 	struct work *work = ns && op->comm->ranks > 1 ? malloc(sizeof(*work)) : NULL;
 
 	if (!work)
@@ -373,7 +376,8 @@ static void post(const struct sim_operation *op, void *operation)
 			      .operation = operation,
 			      .is_send = op->function != SIM_RECV,
 			      .is_receive = op->function != SIM_SEND,
-			      .ns = atol(ns)};
+			      .ns = atol(ns),
+			      .ahead = ahead ? atol(ahead) : 0};
 	put(work);
 }
 
