@@ -165,6 +165,8 @@ static void CUPTIAPI see_callback(void *user, CUpti_CallbackDomain domain, CUpti
 			rig.during(domain, id, call->callbackSite);
 	} else if (domain == CUPTI_CB_DOMAIN_RESOURCE) {
 		see_resource(id, data, &callback);
+		if (rig.resource)
+			rig.resource(id);
 	}
 	if (rig.callback_count < RIG_CALLBACKS)
 		rig.callbacks[rig.callback_count++] = callback;
@@ -197,6 +199,11 @@ void rig_load(void)
 #undef RIG_FUNCTION
 }
 
+CUptiResult rig_register(void)
+{
+	return rig.cupti.cuptiActivityRegisterCallbacks(request_buffer, complete_buffer);
+}
+
 void rig_open(void)
 {
 	if (!rig.cupti.cuptiGetVersion)
@@ -204,7 +211,7 @@ void rig_open(void)
 	MUST(rig.cupti.cuptiSetThreadIdType(CUPTI_ACTIVITY_THREAD_ID_TYPE_SYSTEM));
 	rig.opening[0] = rig_realtime();
 	MUST(rig.cupti.cuptiSubscribe(&rig.subscriber, see_callback, NULL));
-	MUST(rig.cupti.cuptiActivityRegisterCallbacks(request_buffer, complete_buffer));
+	MUST(rig_register());
 	MUST(rig.cupti.cuptiEnableDomain(1, rig.subscriber, CUPTI_CB_DOMAIN_DRIVER_API));
 	MUST(rig.cupti.cuptiEnableDomain(1, rig.subscriber, CUPTI_CB_DOMAIN_RESOURCE));
 	rig.opening[1] = rig_realtime();

@@ -47,6 +47,7 @@ struct rig {
 	bool count_only;     /* keep no records */
 	void (*during)(CUpti_CallbackDomain domain, CUpti_CallbackId id,
 		       CUpti_ApiCallbackSite site); /* in callbacks of calls; NULL: nothing */
+	void (*resource)(CUpti_CallbackId id);      /* in callbacks of resources; NULL: nothing */
 	size_t buffer_bytes;                        /* of the next buffers; 0: 256 KiB */
 	pid_t request_tid;                          /* that asked for the first buffer */
 	pid_t other_tid;                            /* the first other one that asked, or 0 */
@@ -75,6 +76,8 @@ void rig_start(void);
 void rig_open(void);
 /* libcupti alone: nothing of it is called. */
 void rig_load(void);
+/* Our buffer callbacks alone. */
+CUptiResult rig_register(void);
 void rig_use_device(void);
 
 void rig_launch(void);

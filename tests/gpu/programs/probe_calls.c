@@ -103,14 +103,10 @@ bool probe_kernel_kinds_exclude(void)
 /* What CUPTI says while the driver starts: the tracer begins there. */
 bool probe_inside_injection(void)
 {
-	char path[4096];
-	ssize_t n = readlink("/proc/self/exe", path, sizeof(path) - 32);
+	const char *path = probe_inject();
 	const unsigned *calls = NULL, *good = NULL;
 	void *library;
 
-	path[n > 0 ? n : 0] = 0;
-	strcpy(strrchr(path, '/') ? strrchr(path, '/') : path, "/libprobe-injection.so");
-	setenv("CUDA_INJECTION64_PATH", path, 1);
 	if (cuInit(0)) {
 		fputs("cuInit fails\n", stderr);
 		exit(CANNOT_TRY);

@@ -21,6 +21,17 @@ bool probe_seen(bool holds, const char *format, ...)
 	return holds;
 }
 
+const char *probe_inject(void)
+{
+	static char path[4096];
+	ssize_t n = readlink("/proc/self/exe", path, sizeof(path) - 32);
+
+	path[n > 0 ? n : 0] = 0;
+	strcpy(strrchr(path, '/') ? strrchr(path, '/') : path, "/libprobe-injection.so");
+	setenv("CUDA_INJECTION64_PATH", path, 1);
+	return path;
+}
+
 const CUpti_ActivityKernel9 *probe_one_kernel(void)
 {
 	rig_start();
@@ -51,6 +62,7 @@ static const struct {
 #include "probes.def"
 #undef PROBE
 	{"run-out", NULL, probe_run_out},
+	{"graph-steps", NULL, probe_graph_steps},
 	{"hang-on-purpose", NULL, hang},
 	{"crash-on-purpose", NULL, crash},
 };

@@ -25,11 +25,15 @@
 #include "probes.def"
 #undef PROBE
 bool probe_run_out(void);
+bool probe_graph_steps(void);
 
 /* Prints what was seen and passes the verdict on. */
 bool probe_seen(bool holds, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
 /* Starts the rig and launches one kernel: its record, or NULL. */
 const CUpti_ActivityKernel9 *probe_one_kernel(void);
+
+/* Lets the driver's start load libprobe-injection.so, which lies beside this program: its path. */
+const char *probe_inject(void);
 
 #endif
