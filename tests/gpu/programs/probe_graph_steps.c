@@ -69,6 +69,12 @@ static int buffers(void)
 	return (int)rig_register();
 }
 
+static int buffers_refused(void)
+{
+	rig.refuse_buffers = !rig.refuse_buffers;
+	return 0;
+}
+
 static int kernels_on(void)
 {
 	return (int)rig.cupti.cuptiActivityEnable(KERNEL);
@@ -247,6 +253,7 @@ static const struct {
 	{'r', "callbacks of resources", resources},
 	{'c', "callbacks of calls", calls},
 	{'b', "register buffers", buffers},
+	{'-', "refuse buffers, or no longer", buffers_refused},
 	{'k', "enable kernels", kernels_on},
 	{'K', "disable kernels", kernels_off},
 	{'g', "enable GRAPH_TRACE", graphs_on},

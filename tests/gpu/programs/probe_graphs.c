@@ -2,6 +2,8 @@
  *
  * Records of CUDA graphs. See probes.def.
  */
+#include <sys/wait.h>
+
 #include "probes.h"
 
 /* A chain of @length kernels as a graph that can be launched. */
@@ -151,22 +153,32 @@ bool probe_graph_trace_replaces_nodes(void)
 		error, graphs, rig.kernels);
 }
 
-/* A window with --graphs=whole that opens behind the instantiation. */
-bool probe_late_graph_trace(void)
+static void launch_late(void)
 {
 	CUgraphExec executable;
-	unsigned graphs;
 
 	rig_start();
-	rig.cupti.cuptiActivityDisable(CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL);
 	executable = make_chain(3);
-	rig.cupti.cuptiActivityEnable(CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL);
 	rig.cupti.cuptiActivityEnable(CUPTI_ACTIVITY_KIND_GRAPH_TRACE);
 	launch_flushing(executable, 10, 0);
-	graphs = rig_count(CUPTI_ACTIVITY_KIND_GRAPH_TRACE);
-	return probe_seen(graphs == 10 && rig.kernels == 0,
-			  "of 10 launches of 3 kernels: %u graph records, %u kernel records",
-			  graphs, rig.kernels);
+	probe_seen(true, "of 10 launches of 3 kernels: %u graph records, %u kernel records",
+		   rig_count(CUPTI_ACTIVITY_KIND_GRAPH_TRACE), rig.kernels);
+	exit(0);
+}
+
+/* In a child, as this one crashes with CUPTI 13.0.1: the tracer must never do it. */
+bool probe_late_graph_trace(void)
+{
+	pid_t child = fork();
+	int status = 0;
+
+	if (!child)
+		launch_late();
+	if (child < 0 || waitpid(child, &status, 0) < 0)
+		exit(CANNOT_TRY);
+	if (WIFSIGNALED(status))
+		return probe_seen(true, "no: the launch is killed by signal %d", WTERMSIG(status));
+	return WEXITSTATUS(status) == 0;
 }
 
 #define NODES   100
@@ -193,14 +205,10 @@ static void print_used(const char *when, size_t before)
 	       rig.untimed_kernels, (before - free_memory()) >> 20);
 }
 
-/* Not listed: LIMIT buffers of BYTES on the device, ROUNDS of REPLAYS launches of a graph of NODES
- * kernels, with GRAPH=0 of as many kernels without a graph; a flush after FLUSH_EVERY launches. */
-bool probe_run_out(void)
+static void open_limited(size_t limit, size_t bytes)
 {
-	size_t limit = setting("LIMIT", 250), bytes = setting("BYTES", 0), size = sizeof(limit);
-	size_t every = setting("FLUSH_EVERY", 0), rounds = setting("ROUNDS", 10), before;
+	size_t size = sizeof(size_t);
 
-	rig.count_only = true;
 	rig_open();
 	if (bytes)
 		rig.cupti.cuptiActivitySetAttribute(CUPTI_ACTIVITY_ATTR_DEVICE_BUFFER_SIZE, &size,
@@ -208,7 +216,22 @@ bool probe_run_out(void)
 	printf("limit: result %d\n",
 	       rig.cupti.cuptiActivitySetAttribute(CUPTI_ACTIVITY_ATTR_DEVICE_BUFFER_POOL_LIMIT,
 						   &size, &limit));
-	rig_use_device();
+}
+
+/* Not listed: LIMIT buffers of BYTES on the device, ROUNDS of REPLAYS launches of a graph of NODES
+ * kernels, with GRAPH=0 of as many kernels without a graph; a flush after FLUSH_EVERY launches;
+ * with LATE=1 the limit is set behind cuInit, with CUPTI=0 nobody traces. */
+bool probe_run_out(void)
+{
+	size_t every = setting("FLUSH_EVERY", 0), rounds = setting("ROUNDS", 10), before;
+
+	rig.count_only = true;
+	if (setting("LATE", 0) || !setting("CUPTI", 1))
+		rig_use_device();
+	if (setting("CUPTI", 1))
+		open_limited(setting("LIMIT", 250), setting("BYTES", 0));
+	if (!rig.context)
+		rig_use_device();
 	run_chain(NODES, 1);
 	before = free_memory();
 	for (size_t i = 0; i < rounds; i++) {

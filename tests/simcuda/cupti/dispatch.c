@@ -131,6 +131,29 @@ static void record_loading(const struct sim_op *op)
 	pthread_mutex_unlock(&mutex);
 }
 
+/* Executable graphs that were made while GRAPH_TRACE was enabled, a bit each by their ids. */
+#define EXECUTABLES 65536u
+static _Atomic uint64_t made_for_trace[EXECUTABLES / 64];
+
+static void note_executable(const struct sim_resource *what)
+{
+	uint32_t id = cupti.table->exec_id(what->exec) % EXECUTABLES;
+
+	if (cupti.kinds[CUPTI_ACTIVITY_KIND_GRAPH_TRACE])
+		made_for_trace[id / 64] |= (uint64_t)1 << id % 64;
+}
+
+/* As CUPTI 13.0.1 did in the launch of any other graph; of other versions it is not known. */
+static void crash_of_graph(const struct sim_op *op)
+{
+	uint32_t id = op->graph % EXECUTABLES;
+
+	if (op->kind != SIM_OP_GRAPH || made_for_trace[id / 64] >> id % 64 & 1)
+		return;
+	cupti.table->truth("{\"truth\":\"fault\",\"fault\":\"late_graph_trace\"}\n");
+	raise(SIGSEGV);
+}
+
 static void on_operation(const struct sim_op *op)
 {
 	bool wanted = false;
@@ -157,6 +180,7 @@ static void on_operation(const struct sim_op *op)
 	if (!wanted || cupti.dead)
 		return;
 	crash_of_pool(op);
+	crash_of_graph(op);
 	if (cupti.faults.loading && op->kind == SIM_OP_KERNEL)
 		record_loading(op);
 	cupti_pending_add(op);
@@ -211,6 +235,8 @@ static void on_resource(const struct sim_resource *what)
 		cupti_record_context(what);
 	if (what->cbid == CUPTI_CBID_RESOURCE_STREAM_CREATED)
 		cupti_record_stream(what);
+	if (what->cbid == CUPTI_CBID_RESOURCE_GRAPHEXEC_CREATED)
+		note_executable(what);
 	if (wants(CUPTI_CB_DOMAIN_RESOURCE, what->cbid))
 		tell_resource(what);
 	if (what->cbid == CUPTI_CBID_RESOURCE_CONTEXT_DESTROY_STARTING)

@@ -207,6 +207,8 @@ CUptiResult CUPTIAPI cuptiActivityConfigureUnifiedMemoryCounter(
 		return result;
 	if (!config || !count)
 		return cupti_fail(CUPTI_ERROR_INVALID_PARAMETER);
+	if (cupti.table->in_init()) /* as CUPTI 13.0.1 does */
+		return cupti_fail(CUPTI_ERROR_NOT_READY);
 	if (!cupti.table->driver_ready()) /* "should be called after CUDA driver initialization" */
 		return cupti_fail(CUPTI_ERROR_NOT_INITIALIZED);
 	if (fault)
