@@ -23,6 +23,7 @@
 #include "collectors/cupti/relay.h"
 #include "collectors/cupti/settings.h"
 #include "collectors/cupti/unified.h"
+#include "collectors/cupti/whole_graphs.h"
 #include "collectors/trigger/trigger.h"
 #include "core/guest/forkguard.h"
 #include "core/guest/log.h"
@@ -113,12 +114,7 @@ static void enable_callbacks(const struct gt_config *config)
 	}
 }
 
-static bool records_whole_graphs(void)
-{
-	return atomic_load(&gt_cupti.graphs) == GT_CUPTI_GRAPHS_WHOLE;
-}
-
-/* All but whole graphs: without them CUPTI would not record nodes either (CUPTI 13.5's header). */
+/* All but whole graphs: see whole_graphs.h. */
 static void stop_kinds(void)
 {
 	bool hangs = gt_cupti_has_quirk(gt_cupti.api.version, GT_QUIRK_DISABLE_HANGS);
@@ -132,19 +128,18 @@ static void stop_kinds(void)
 	gt_cupti_share(false);
 }
 
-/* Kernels that cannot be disabled find no buffer: CUPTI drops their records. */
+/* Kernels and graphs that cannot be disabled find no buffer: CUPTI drops their records. */
 static bool cease(void)
 {
-	bool hangs = gt_cupti_has_quirk(gt_cupti.api.version, GT_QUIRK_DISABLE_HANGS);
+	bool stays = gt_cupti_has_quirk(gt_cupti.api.version, GT_QUIRK_DISABLE_HANGS) ||
+		     gt_cupti_graphs_are_whole();
 
 	if (!atomic_exchange(&gt_cupti.ceased, true)) {
 		stop_kinds();
-		if (records_whole_graphs())
-			gt_cupti.api.cuptiActivityDisable(CUPTI_ACTIVITY_KIND_GRAPH_TRACE);
-		if (hangs)
+		if (stays)
 			gt_cupti_buffers_stop();
 	}
-	return !hangs;
+	return !stays;
 }
 
 bool gt_cupti_cease(void)
@@ -166,7 +161,7 @@ void gt_cupti_rest(void)
 		cease();
 }
 
-/* Of kernels that could not be disabled there were no buffers for: these were not wanted. */
+/* Of what could not be disabled there were no buffers for: it was not wanted. */
 static void resume(void)
 {
 	size_t dropped;
@@ -196,7 +191,7 @@ static bool is_ours(CUpti_ActivityKind kind)
 		if (gt_cupti_kinds[i].kind == kind)
 			return gt_cupti_kind_is_ours(i);
 	}
-	return kind == CUPTI_ACTIVITY_KIND_GRAPH_TRACE && records_whole_graphs();
+	return false;
 }
 
 /* Disables the other tool's kinds; one that we enabled too stays on while its records come to
@@ -208,6 +203,8 @@ static void disable_kinds(uint64_t others, bool ours_too)
 	for (uint32_t i = 0; i < 64; i++) {
 		CUpti_ActivityKind kind = (CUpti_ActivityKind)i;
 
+		if (kind == CUPTI_ACTIVITY_KIND_GRAPH_TRACE && gt_cupti_graphs_are_whole())
+			continue;
 		if (others >> i & 1 && (ours_too || !is_ours(kind)) &&
 		    (!hangs || kind != CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL))
 			gt_cupti.api.cuptiActivityDisable(kind);
@@ -311,44 +308,20 @@ static CUptiResult enable_kind(CUpti_ActivityKind kind, bool dump)
 	return result;
 }
 
-/* Why graphs are recorded by nodes although that was not asked for. NULL: they need not be. */
-static const char *why_nodes(void)
+/* Before the first window. */
+static void refuse_graphs(void)
 {
-	const char *coexist = gt_config_text(gt_cupti.config, GT_CONFIG_COEXIST);
-
-	if (!strcmp(coexist, "share") || !strcmp(coexist, "yield"))
-		return "with --coexist=share or yield: CUPTI would withhold the nodes from other "
-		       "tools, too";
-	return gt_cupti.is_late ? "recording began after the start of the program" : NULL;
-}
-
-/* Whole graphs instead of nodes, for the rest of the process: to be on before a graph is
- * instantiated, and not to be undone. */
-static void enable_graphs(struct gt_cupti_status *status)
-{
-	const char *how = gt_config_text(gt_cupti.config, GT_CONFIG_GRAPHS), *why;
-	int chosen = atomic_load(&gt_cupti.graphs);
-
-	if (chosen == GT_CUPTI_GRAPHS_WHOLE)
-		enable_kind(CUPTI_ACTIVITY_KIND_GRAPH_TRACE, false);
-	if (chosen != GT_CUPTI_GRAPHS_UNKNOWN || !strcmp(how, "node"))
-		return;
-	why = why_nodes();
-	if (!why && enable_kind(CUPTI_ACTIVITY_KIND_GRAPH_TRACE, false) != CUPTI_SUCCESS)
-		why = "CUPTI refused GRAPH_TRACE (the driver must be of release 515 or later)";
-	atomic_store(&gt_cupti.graphs, why ? GT_CUPTI_GRAPHS_NODES : GT_CUPTI_GRAPHS_WHOLE);
-	if (!why) {
-		gt_text_format(status->graphs, sizeof(status->graphs), "%s", how);
-		return;
-	}
-	gt_text_format(status->graphs, sizeof(status->graphs), "node: %s", why);
-	gt_log_say("--graphs=%s is not possible, graphs are recorded by nodes: %s", how, why);
+	if (gt_cupti_graphs_are_whole() && !atomic_exchange(&gt_cupti.ceased, true))
+		gt_cupti_buffers_stop();
 }
 
 static void enable_kinds(const struct gt_config *config, struct gt_cupti_status *status)
 {
-	if (gt_cupti.waits)
+	gt_cupti_graphs_enable(status);
+	if (gt_cupti.waits) {
+		refuse_graphs();
 		return;
+	}
 	for (size_t i = 0; i < GT_CUPTI_KIND_COUNT; i++) {
 		if (!gt_cupti_kind_is_wanted(config, i))
 			continue;
@@ -356,7 +329,6 @@ static void enable_kinds(const struct gt_config *config, struct gt_cupti_status 
 				      enable_kind(gt_cupti_kinds[i].kind, gt_cupti_kinds[i].dump));
 	}
 	gt_cupti_unified_enable(config);
-	enable_graphs(status);
 	if (gt_cupti_has_quirk(status->version, GT_QUIRK_KERNELS_NEED_API_KIND))
 		gt_cupti_note_refused(status, "RUNTIME",
 				      enable_kind(CUPTI_ACTIVITY_KIND_RUNTIME, false));

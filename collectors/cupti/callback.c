@@ -16,6 +16,7 @@
 #include "collectors/cupti/notice.h"
 #include "collectors/cupti/relay.h"
 #include "collectors/cupti/unified.h"
+#include "collectors/cupti/whole_graphs.h"
 #include "collectors/trigger/trigger.h"
 #include "core/guest/forkguard.h"
 #include "core/schema/cuda_api.h"
@@ -182,12 +183,6 @@ static uint32_t graph_id(CUgraph graph)
 	return id;
 }
 
-static bool records_whole_graphs(void)
-{
-	return atomic_load_explicit(&gt_cupti.graphs, memory_order_relaxed) ==
-	       GT_CUPTI_GRAPHS_WHOLE;
-}
-
 static const CUpti_GraphData *graph_of(const CUpti_ResourceData *data)
 {
 	return data ? data->resourceDescriptor : NULL;
@@ -200,7 +195,7 @@ static void on_node_created(const CUpti_ResourceData *data)
 	const CUpti_GraphData *graph = graph_of(data);
 
 	gt_call_mark_captured();
-	if (graph && records_whole_graphs())
+	if (graph && gt_cupti_graphs_are_whole())
 		gt_graph_nodes_added(graph_id(graph->graph), gt_call_open_stack());
 	else if (graph)
 		gt_graph_nodes_created(node_id(graph->node), gt_call_open_stack());
@@ -210,7 +205,7 @@ static void on_node_cloned(const CUpti_ResourceData *data)
 {
 	const CUpti_GraphData *graph = graph_of(data);
 
-	if (graph && records_whole_graphs())
+	if (graph && gt_cupti_graphs_are_whole())
 		gt_graph_nodes_copied(graph_id(graph->graph), graph_id(graph->originalGraph));
 	else if (graph)
 		gt_graph_nodes_cloned(node_id(graph->node), node_id(graph->originalNode));

@@ -12,6 +12,7 @@
 #include "collectors/cupti/contexts.h"
 #include "collectors/cupti/foreign.h"
 #include "collectors/cupti/internal.h"
+#include "collectors/cupti/library/driver.h"
 #include "collectors/cupti/library/timestamp.h"
 #include "collectors/cupti/library/quirks.h"
 #include "collectors/cupti/relay.h"
@@ -19,6 +20,7 @@
 #include "core/guest/forkguard.h"
 #include "core/guest/futex.h"
 #include "core/guest/text.h"
+#include "core/window/attached.h"
 
 /* Some tenths of a millisecond of work; a ring of 2 MiB fills in ten times that. */
 #define PART_RECORDS  1024
@@ -27,6 +29,13 @@
 #define FLUSH_TURN_NS 1000000000u
 
 struct gt_cupti gt_cupti;
+
+/* With one that CUPTI did not see the driver is up. Another tool may record that it is asked. */
+static bool graphs_may_exist(enum gt_cupti_moment moment)
+{
+	return gt_attached_is_on() || moment == GT_CUPTI_IN_USE ||
+	       (moment == GT_CUPTI_BEFORE_INIT && gt_cupti_driver_is_up());
+}
 
 int gt_cupti_start(const struct gt_config *config, bool in_init, bool waits,
 		   const struct gt_cupti_user *user, struct gt_cupti_status *ret_status)
@@ -53,6 +62,7 @@ int gt_cupti_start(const struct gt_config *config, bool in_init, bool waits,
 	gt_cupti.config = config;
 	gt_cupti.user = *user;
 	gt_cupti.waits = waits;
+	gt_cupti.may_have_graphs = graphs_may_exist(moment);
 	gt_cupti_capture_start(status->version);
 	error = gt_cupti_attach(status);
 	gt_cupti.is_late = true;

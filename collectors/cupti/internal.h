@@ -49,7 +49,12 @@ static inline bool gt_cupti_callbacks_set(struct gt_cupti_callbacks *set, uint32
 }
 
 /* What CUPTI records of graphs; chosen once. */
-enum gt_cupti_graphs { GT_CUPTI_GRAPHS_UNKNOWN, GT_CUPTI_GRAPHS_NODES, GT_CUPTI_GRAPHS_WHOLE };
+enum gt_cupti_graphs {
+	GT_CUPTI_GRAPHS_UNKNOWN,
+	GT_CUPTI_GRAPHS_NODES,
+	GT_CUPTI_GRAPHS_WHOLE,
+	GT_CUPTI_GRAPHS_LOST, /* CUPTI was detached: NODES, which has not been said yet */
+};
 
 /* The state of CUPTI in this process. */
 struct gt_cupti {
@@ -70,7 +75,8 @@ struct gt_cupti {
 	_Atomic uint64_t flush_longest;   /* ns */
 	struct gt_cupti_callbacks wanted; /* callbacks that we have enabled */
 	_Atomic int graphs;               /* enum gt_cupti_graphs */
-	bool is_late;                     /* the start is over: graphs may have been made */
+	bool is_late;                     /* the start is over */
+	bool may_have_graphs;             /* they may have been made before the start */
 	bool waits;  /* no kinds yet: gt_cupti_begin. Starting thread, then drain thread */
 	bool parted; /* unsubscribed until the next gt_cupti_begin. Drain thread */
 	bool has_buffers;

@@ -23,6 +23,7 @@
 #include "collectors/cupti/foreign.h"
 #include "collectors/cupti/internal.h"
 #include "collectors/cupti/relay.h"
+#include "collectors/cupti/whole_graphs.h"
 
 #define SECOND_NS        1000000000ull
 #define FIRST_PAUSE      (1 * SECOND_NS)
@@ -133,6 +134,7 @@ static void check_subscription(struct gt_cupti_watch *watch, const struct gt_cup
 	if (gt_cupti_watch_has_calls(watch) && is_detached(watch, signs)) {
 		atomic_store(&gt_cupti.subscribed, false);
 		atomic_store(&gt_cupti.away, true);
+		gt_cupti_graphs_lost();
 		gt_cupti_relay_clock(NULL);
 		lose(watch, GT_CUPTI_DETACHED, signs->now);
 	}

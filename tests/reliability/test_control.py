@@ -413,6 +413,23 @@ class Windows(Base):
         for number, trace in enumerate(traces, 1):
             self.assertTrue(trace.root["metadata"]["window"].endswith(f", window {number}"))
 
+    def test_graphs_made_while_nothing_is_recorded(self):
+        """Their launch would crash in CUPTI if --graphs=whole switched its kind off and on."""
+        truth, out = os.path.join(self.folder, "truth"), os.path.join(self.folder, "out")
+        os.mkdir(truth)
+
+        def replayed():
+            return sum(row["truth"] == "op" and row["kind"] == "graph" for row in harness.truth_rows(truth)) == 5
+
+        gates = [lambda: '"gpu_graph"' in "".join(harness.gate.texts(out)) and self.tell("stop", "all")[0] == 0,
+                 lambda: replayed() and self.tell("start", "all")[0] == 0]
+        result = harness.run([harness.program("ranges"), *"graph replay=2 rest-until graph replay=3 rest-until replay=4".split()],
+                             gates=gates, truth=truth, folder=out,
+                             options=(f"GPUTRACE_CONTROL={self.boxes}", "GPUTRACE_GRAPHS=whole", "GPUTRACE_FLUSH_PERIOD=100"))
+        self.assertEqual((result.status, result.stderr), (3, []))
+        traces = [self.check("", path) for path in sorted(harness.traces(out), key=started)]
+        self.assertEqual([[event["cat"] for event in trace.gpu] for trace in traces], [["gpu_graph"] * 2, ["gpu_graph"] * 4])
+
     def test_eight_processes(self):
         runs = {f"run{rank}": self.launch(f"run{rank}", f"RANK={rank}", "WORLD_SIZE=8", "GPUTRACE_WAIT=yes")
                 for rank in range(8)}

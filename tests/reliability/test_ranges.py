@@ -301,6 +301,19 @@ class Windows(Base):
             for node in nodes:
                 self.assertIn("make_graph", node["args"]["created by"])
 
+    def test_whole_graphs(self):
+        """GRAPH_TRACE is on from the start and stays on: with it the launch of any graph that was made without it
+        crashes in CUPTI. What is launched outside of the windows is in none."""
+        for before in "", "graph replay=3 ":
+            traces = self.windows(API, before + "Start graph replay=2 Stop graph replay=4 rest=30 replay=1 Start replay=2 "
+                                  "Stop replay=3 graph Start work=1 replay=1 Stop", REPEAT, "GPUTRACE_GRAPHS=whole")
+            self.assertEqual([[event["cat"] for event in trace.gpu if "graph" in event["cat"]] for trace in traces],
+                             [["gpu_graph"] * launches for launches in (2, 2, 1)])
+            self.assertEqual([sum(event["cat"] in GPU for event in trace.gpu) for trace in traces], [0, 0, 3])
+            self.assertEqual({trace.root["metadata"]["graphs"] for trace in traces}, {"whole"})
+            self.assertEqual([trace.ledger.get(key, 0) for trace in traces
+                              for key in ("launches_without_record", "records_dropped")], [0] * 6)
+
     def test_duration_of_each(self):
         traces = self.windows(API, f"Start work=3 rest-until work=2 Stop work=2 Start work=4 Stop",
                               REPEAT, "GPUTRACE_DURATION=700ms")
