@@ -69,6 +69,14 @@ int32_t gt_identity_rank(void)
 	return find_rank(&world, &local);
 }
 
+const char *gt_identity_rank_name(void)
+{
+	for (size_t i = 0; i < sizeof(launchers) / sizeof(launchers[0]); i++)
+		if (env_number(launchers[i].rank, -1) >= 0)
+			return launchers[i].rank;
+	return NULL;
+}
+
 bool gt_identity_is_rank(const char *word)
 {
 	size_t length = strcspn(word, "=");

@@ -16,6 +16,9 @@ void gt_identity_fill(struct gt_metadata *metadata);
 /* The rank that a launcher gave this process; -1: none. */
 int32_t gt_identity_rank(void);
 
+/* The variable that says so; NULL: none. */
+const char *gt_identity_rank_name(void);
+
 /* Whether @word, "NAME=value" of an environment, is the variable of a rank. */
 bool gt_identity_is_rank(const char *word);
 

@@ -67,9 +67,25 @@ bool gt_run_name_of_job(char *ret_name, size_t size)
 
 /* ---- the process group ---- */
 
-/* Has process @pid been given a rank? The text of its environment comes in parts, and only the
- * beginning of each word is of interest. */
-static bool has_rank(int pid)
+/* What @does_fit is asked of each word of an environment, with @data. */
+typedef bool run_name_test(const char *word, const char *data);
+
+static bool is_any_rank(const char *word, const char *data)
+{
+	(void)data;
+	return gt_identity_is_rank(word);
+}
+
+static bool is_variable(const char *word, const char *name)
+{
+	size_t length = strlen(name);
+
+	return !strncmp(word, name, length) && word[length] == '=';
+}
+
+/* Is there a word that fits in the file @name of process @pid? Its text comes in parts, and only
+ * the beginning of each word is of interest. */
+static bool has_word(int pid, const char *name, run_name_test *does_fit, const char *data)
 {
 	char path[64], text[4096];
 	struct gt_descriptor file;
@@ -77,7 +93,7 @@ static bool has_rank(int pid)
 	size_t kept = 0;
 	ssize_t n;
 
-	gt_text_format(path, sizeof(path), "/proc/%d/environ", pid);
+	gt_text_format(path, sizeof(path), "/proc/%d/%s", pid, name);
 	if (gt_descriptor_open(&file, AT_FDCWD, path, O_RDONLY, 0))
 		return false;
 	while (!found && (n = read(file.fd, text + kept, sizeof(text) - 1 - kept)) > 0) {
@@ -86,11 +102,11 @@ static bool has_rank(int pid)
 		text[kept += (size_t)n] = 0;
 		for (; !found && (end = memchr(word, 0, (size_t)(text + kept - word)));
 		     word = end + 1)
-			found = gt_identity_is_rank(word);
+			found = does_fit(word, data);
 		kept = (size_t)(text + kept - word);
 		memmove(text, word, kept);
 		if (kept == sizeof(text) - 1) { /* a long one: its rest is no name */
-			found = gt_identity_is_rank(text);
+			found = does_fit(text, data);
 			text[0] = '=';
 			kept = 1;
 		}
@@ -103,7 +119,8 @@ int gt_run_name_group(void)
 {
 	int group = gt_sys_group(), parent;
 
-	if (!gt_identity_has_peers() || gt_sys_session(group) != group || !has_rank(group))
+	if (!gt_identity_has_peers() || gt_sys_session(group) != group ||
+	    !has_word(group, "environ", is_any_rank, NULL))
 		return group;
 	parent = gt_sys_parent(group);
 	return parent > 1 ? parent : group;
@@ -154,4 +171,73 @@ bool gt_run_name_mark(char *ret_mark, size_t size)
 	gt_text_format(ret_mark, size, "%d:%d-%lu", gt_sys_group(), (int)getpid(),
 		       (unsigned long)ticks_of_now());
 	return true;
+}
+
+/* ---- the launch ---- */
+
+#define MOST_ABOVE 32 /* processes between a rank and what started it */
+
+/* The nearest process above that has not got the rank's variable: it gave the rank. 0: none is
+ * seen; the first process of a container or a machine starts anything. */
+static int find_launcher(void)
+{
+	const char *name = gt_identity_rank_name();
+	int pid = gt_sys_parent((int)getpid());
+
+	for (int i = 0; name && i < MOST_ABOVE && pid > 1; i++) {
+		if (!has_word(pid, "environ", is_variable, name))
+			return pid;
+		pid = gt_sys_parent(pid);
+	}
+	return 0;
+}
+
+/* Hydra's proxy has the port of mpiexec on its command line, the same on all hosts. */
+static bool find_port(int pid, char *ret_text, size_t size)
+{
+	char path[64], words[512], *word = words, *end;
+	size_t n;
+
+	gt_text_format(path, sizeof(path), "/proc/%d/cmdline", pid);
+	n = gt_descriptor_read_file(path, words, sizeof(words) - 1);
+	words[n] = 0;
+	for (; (end = memchr(word, 0, (size_t)(words + n - word))); word = end + 1)
+		if (!strcmp(word, "--control-port") && end[1]) {
+			gt_text_format(ret_text, size, "hydra %s", end + 1);
+			return true;
+		}
+	return false;
+}
+
+static void put_launcher(int pid, char *ret_text, size_t size)
+{
+	char path[64], name[32];
+	size_t n;
+
+	gt_text_format(path, sizeof(path), "/proc/%d/comm", pid);
+	n = gt_descriptor_read_file(path, name, sizeof(name) - 1);
+	name[n] = 0;
+	name[strcspn(name, "\n")] = 0;
+	make_harmless(name);
+	gt_text_format(ret_text, size, "%s %d-%lu", name, pid,
+		       (unsigned long)gt_sys_start_ticks(pid));
+}
+
+void gt_run_name_launch(struct gt_metadata *metadata)
+{
+	int launcher = gt_identity_has_peers() ? find_launcher() : 0;
+	const char *port = gt_identity_env("MASTER_PORT"), *end;
+	const char *starts = gt_identity_env("TORCHELASTIC_RESTART_COUNT");
+	uint64_t number;
+
+	if (launcher)
+		put_launcher(launcher, metadata->launcher, sizeof(metadata->launcher));
+	if (launcher && find_port(launcher, metadata->launch, sizeof(metadata->launch)))
+		return;
+	if (!gt_identity_env("RANK"))
+		return;
+	if (port && !gt_text_parse_u64(port, &end, &number) && !*end)
+		gt_text_format(metadata->launch, sizeof(metadata->launch), "torch %s", port);
+	if (starts && !gt_text_parse_u64(starts, &end, &number) && !*end && number < INT32_MAX)
+		metadata->starts = (uint32_t)number + 1;
 }

@@ -9,6 +9,8 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "core/schema/metadata.h"
+
 #define GT_RUN_NAME_BYTES 80
 #define GT_RUN_PARENT     "gputrace-out" /* folder of the runs without --output */
 
@@ -39,5 +41,15 @@ int gt_run_name_group(void);
  * library: opens no file.
  */
 bool gt_run_name_mark(char *ret_mark, size_t size);
+
+/*
+ * Fills launcher, launch and starts of a process that is one of several ranks.
+ * @launcher: "NAME PID-TICKS" of the process that gave it the rank, one for all ranks that it
+ * started on this host. @launch: where the ranks of all hosts meet: "hydra HOST:PORT" (MPICH, no
+ * two jobs that run have the same), "torch PORT" (two jobs may have the same on other hosts, or one
+ * after the other). @starts: a restart by torchrun starts the same ranks again. Session start;
+ * opens files of /proc.
+ */
+void gt_run_name_launch(struct gt_metadata *metadata);
 
 #endif

@@ -114,6 +114,8 @@ static void take_metadata(struct recovery *r)
 	END_TEXT(metadata->boot);
 	END_TEXT(metadata->run);
 	END_TEXT(metadata->job);
+	END_TEXT(metadata->launch);
+	END_TEXT(metadata->launcher);
 	END_TEXT(metadata->backend);
 	END_TEXT(metadata->cupti_path);
 	END_TEXT(metadata->cupti_quirks);

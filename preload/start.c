@@ -95,6 +95,7 @@ static void fill_metadata(struct gt_metadata *metadata, const struct gt_config *
 	metadata->version = GT_VERSION;
 	gt_identity_fill(metadata);
 	gt_run_name_of_job(metadata->job, sizeof(metadata->job));
+	gt_run_name_launch(metadata);
 	fill_attached(metadata);
 	if (gt_config_bool(config, GT_CONFIG_RECORD_CMDLINE))
 		gt_identity_fill_command(metadata);

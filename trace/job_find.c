@@ -281,7 +281,7 @@ static bool has_claim(const char *folder)
 
 /* One line, and how the others can be read. */
 static void report_runs(const char *folder, long runs, const char *left_out, size_t files,
-			void (*complain)(const char *line))
+			bool is_guess, void (*complain)(const char *line))
 {
 	char line[8400], more[64] = "";
 
@@ -292,6 +292,13 @@ static void report_runs(const char *folder, long runs, const char *left_out, siz
 		 "%s, name its files: %.4000s%s",
 		 folder, runs, runs == 2 ? "the other" : "another", left_out, more);
 	complain(line);
+	if (!is_guess)
+		return;
+	snprintf(line, sizeof(line),
+		 "%.4000s: these runs were at the same time, and only when each rank began says "
+		 "which it belongs to: that may be wrong; give each job an --output of its own",
+		 folder);
+	complain(line);
 }
 
 /* A folder that `gputrace run` was given twice: the sums of two runs are those of neither. */
@@ -299,17 +306,18 @@ static int drop_earlier_runs(struct gt_job *job, const char *folder, size_t firs
 			     void (*complain)(const char *line))
 {
 	size_t count = job->paths.count - first, files = 0, any = 0;
-	bool *left_out = calloc(count + 1, sizeof(*left_out));
+	bool *left_out = calloc(count + 1, sizeof(*left_out)), is_guess = false;
 	long runs;
 
 	if (!left_out)
 		return -ENOMEM;
-	runs = count > 1 ? gt_job_runs_before(job->paths.at + first, count, left_out) : 0;
+	runs = count > 1 ? gt_job_runs_before(job->paths.at + first, count, left_out, &is_guess)
+			 : 0;
 	for (size_t i = 0; i < count; i++)
 		if (left_out[i] && !files++)
 			any = first + i;
 	if (files)
-		report_runs(folder, runs, job->paths.at[any], files, complain);
+		report_runs(folder, runs, job->paths.at[any], files, is_guess, complain);
 	for (size_t i = 0; i < count; i++)
 		if (left_out[i])
 			drop(job, first + i);

@@ -59,6 +59,11 @@ static void warn(const struct gt_merge_result *result, bool is_zip)
 		gt_show_line(stderr, "gputrace: %s; left out, and %" PRIu64 " more",
 			     result->left_out_why, result->left_out - 1);
 	warn_cut(result, is_zip);
+	if (result->twice == 1)
+		gt_show_line(stderr, "gputrace merge: %s", result->twice_why);
+	else if (result->twice)
+		gt_show_line(stderr, "gputrace merge: %s (%" PRIu64 " more ranks are there twice)",
+			     result->twice_why, result->twice - 1);
 	if (result->baseless)
 		fprintf(stderr,
 			"gputrace merge: %" PRIu64

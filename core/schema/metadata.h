@@ -42,9 +42,12 @@ struct gt_metadata {
 	const char *version; /* of gputrace */
 	char process[64];    /* short name of the program, /proc/self/comm */
 	char host[65];
-	char boot[80]; /* gt_sys_clock_id: what CLOCK_MONOTONIC counts from; empty: not known */
-	char run[256]; /* name of the run, outer runs first; empty: none */
-	char job[80];  /* id that a launcher gave the job (core/run_name.h); empty: none */
+	char boot[80];   /* gt_sys_clock_id: what CLOCK_MONOTONIC counts from; empty: not known */
+	char run[256];   /* name of the run, outer runs first; empty: none */
+	char job[80];    /* id that a launcher gave the job (core/run_name.h); empty: none */
+	char launch[80]; /* where its processes meet, on all hosts (core/run_name.h); empty: none */
+	char launcher[64]; /* "mpiexec 4711-123456": who gave the rank; empty: not known */
+	uint32_t starts;   /* that torchrun has made of the ranks, with this one; 0: not known */
 	uint32_t pid;
 	int32_t rank;             /* 0 without a launcher */
 	int32_t world_size;       /* 1 without a launcher */

@@ -135,6 +135,8 @@ static void take_words(struct gt_events_json *json, const struct gt_header *head
 	copy_text(json, header, "boot", metadata->boot, sizeof(metadata->boot));
 	copy_text(json, header, "clock", metadata->clock, sizeof(metadata->clock));
 	copy_text(json, header, "job", metadata->job, sizeof(metadata->job));
+	copy_text(json, header, "launch", metadata->launch, sizeof(metadata->launch));
+	copy_text(json, header, "launcher", metadata->launcher, sizeof(metadata->launcher));
 	copy_text(json, header, "run", metadata->run, sizeof(metadata->run));
 	copy_text(json, header, "cupti_path", metadata->cupti_path, sizeof(metadata->cupti_path));
 	copy_text(json, header, "cupti_quirks", metadata->cupti_quirks,
@@ -172,6 +174,7 @@ static int take_members(struct gt_events_json *json, const struct gt_header *hea
 	take_words(json, teller, metadata);
 	if (gt_header_span(teller, "metadata", &copy, &members) && members.kind == GT_SPAN_OBJECT) {
 		metadata->pid = (uint32_t)member_number(&members, "pid");
+		metadata->starts = (uint32_t)member_number(&members, "starts");
 		take_clock(&members, metadata);
 	}
 	free(copy);

@@ -164,6 +164,66 @@ def test_launches_that_are_no_job_together():
     assert read_of(found)[0] == [2, 3], "rank 2 of the first job began last"
 
 
+def at_once(**launches):
+    """Two launches of one wrapper per rank, whose ranks began in turn; @launches: metadata of each, by its digit."""
+    found = launched(1, 0) | launched(2, 5_000_000)
+    for name, trace in found.items():
+        trace["metadata"] |= {key: value[int(name[0]) - 1] for key, value in launches.items()}
+        trace["metadata"]["clock_last_realtime_ns"] += HOUR
+    return found
+
+
+def test_two_launches_at_once():
+    """Told apart by what started them: all of one, none of the other; by nothing but the time it is said that this may be wrong."""
+    boots = ["0000-1", "0000-2"]
+    for launches in ({"launch": ("hydra head:40001", "hydra head:40002")},
+                     {"launch": ("hydra head:40001", "hydra head:40002"), "job": ("77", "77")},  # two mpiexec of a batch job
+                     {"launch": ("torch 29500", "torch 29501")}, {"starts": (1, 2)}):
+        found = at_once(**launches)
+        for left in found, {name: trace for name, trace in found.items() if name != "2rank0.json"}:
+            where = written(left)
+            of, said = merged(where)
+            assert of == [KERNELS if left is found else 0] + [KERNELS] * 3 + [0] * 4, (launches, of)
+            assert "2 runs wrote into this folder" in said and "1rank" in said and "may be wrong" not in said, said
+    found = at_once()
+    for name, trace in found.items():  # a launcher of each job on each host
+        on = name[-6] in "23"
+        trace["metadata"] |= {"boot": boots[on], "hostname": "ab"[on], "launcher": f"mpispawn {name[0]}{on:d}-5"}
+    said = merged(written(found))[1]
+    assert "2 runs wrote into this folder" in said and "that may be wrong" in said, said  # the hosts by time alone
+    said = merged(written(at_once()))[1]
+    assert "that may be wrong; give each job an --output of its own" in said, said
+    for run in launched(1, 0) | launched(2, 700_000_000), at_once(job=("76", "77")), launched(1, 0):
+        assert "may be wrong" not in merged(written(run))[1]
+
+
+def test_a_job_on_containers_of_one_machine():
+    """One mpiexec, a proxy in each: one job, whenever its ranks began."""
+    found = launched(1, 0)
+    for name, trace in found.items():
+        on = name[-6] in "23"
+        trace["metadata"] |= {"boot": "0000-1", "hostname": "ab"[on], "launch": "hydra head:40001", "launcher": f"hydra_pmi_proxy 7{on:d}-5"}
+        if on:
+            trace["metadata"]["clock_first_realtime_ns"] += HOUR
+            trace["metadata"]["clock_last_realtime_ns"] += HOUR
+    of, said = merged(written(found))
+    assert of == [KERNELS] * 4 + [0] * 4 and "runs wrote" not in said, (of, said)
+
+
+def test_two_jobs_in_one_run():
+    """gputrace run around a script that starts two: all is taken, and of merge it is said."""
+    found = traces(run="gputrace-run-1", launch="hydra head:40001")
+    for name, trace in traces(run="gputrace-run-1", launch="hydra head:40002").items():
+        trace["metadata"]["pid"] += 100
+        found["b" + name] = trace
+    of, said = merged(written(found))
+    assert of == [2 * KERNELS] * 4 + [0] * 4, of
+    assert "two launchers: name the files of one job (3 more ranks are there twice)" in said, said
+    for name, trace in found.items():
+        trace["metadata"] |= {"launch": "torch 29500", "starts": 2 if name[0] == "b" else 1}
+    assert "torchrun started the ranks again, and all starts are in it" in merged(written(found))[1]
+
+
 def test_jobs_of_different_sizes():
     """Nothing else tells them apart."""
     found = traces()
@@ -226,7 +286,10 @@ def test_a_rank_twice():
     other = members(seed=5)[2].trace(4)
     other["metadata"]["pid"] = 900
     where = written({**traces(), "second.json": other})
-    assert merged(where)[0] == [KERNELS, KERNELS, 2 * KERNELS, KERNELS] + [0] * 4
+    of, said = merged(where)
+    assert of == [KERNELS, KERNELS, 2 * KERNELS, KERNELS] + [0] * 4
+    assert "rank 2: " in said and "two processes of a rank, or two jobs, which nothing tells apart" in said, said
+    assert "twice" not in said and "rank 2" not in merged(written(traces()))[1]
     of, said = compared(where)
     assert of == {**{f"rank {r}": 8 for r in (0, 1, 3)}, "rank 2 pid 102": 8}, of
     assert "1 trace has a rank that another one has too" in said and "second.json first" in said, said

@@ -134,6 +134,23 @@ class TestHydra(LauncherTests, RanksTest):
         self.assertEqual(sorted(len(list(folder.glob("*.json"))) for folder in (self.scratch / "gputrace-out").iterdir()),
                          [4, 4])
 
+    def test_two_jobs_at_once(self):
+        """In one folder, a wrapper for each rank: each has its own port of mpiexec, and all of one job are taken."""
+        words = [*self.start, *self.command("--output=out", PIPELINE)]
+        jobs = [subprocess.Popen(words, cwd=self.scratch, env=under_mpi(), stdout=subprocess.DEVNULL) for _ in range(2)]
+        self.assertEqual([job.wait(300) for job in jobs], [0, 0])
+        found = {}
+        for path in self.traces():
+            told = self.load(path)["metadata"]
+            self.assertRegex(told["launcher"], r"^hydra_pmi_proxy \d+-\d+$")
+            found.setdefault(told["launch"], []).append(told["pid"])
+        self.assertEqual(sorted(map(len, found.values())), [4, 4], found)
+        merged = subprocess.run([str(CLI), "merge", str(self.scratch / "out")], check=True, capture_output=True, text=True)
+        taken = sorted(process["metadata"]["pid"] for process in json.loads(merged.stdout)["processes"])
+        self.assertIn(taken, [sorted(job) for job in found.values()])
+        self.assertIn("2 runs wrote into this folder", merged.stderr)
+        self.assertNotIn("may be wrong", merged.stderr)
+
 
 SPACES = ["unshare", *([] if os.geteuid() == 0 else ["--map-root-user"]), "--uts", "--mount", "--pid", "--mount-proc", "--fork",
           "--kill-child"]
@@ -169,6 +186,7 @@ class TestHydraHosts(RanksTest):
             rank = trace["distributedInfo"]["rank"]
             self.assertEqual(trace["distributedInfo"], {"rank": rank, "world_size": 4, "local_rank": rank % 2})
             self.assertEqual((trace["metadata"]["hostname"], trace["metadata"]["boot"][7]), ("ab"[rank // 2],) * 2)
+        self.assertEqual(len({self.load(path)["metadata"]["launch"] for path in self.traces()}), 1)
 
     def test_one_wrapper_around_the_launcher(self):
         done = self.run_it("--output=out", *self.start, PIPELINE, env=under_mpi(), text=True)
@@ -210,6 +228,26 @@ class TestWhatLaunchersSet(RanksTest):
                 [path] = place.rglob("*.pt.trace.json")
                 self.assertEqual(self.load(path)["distributedInfo"], {"rank": rank, "world_size": world, "local_rank": local})
                 self.assertEqual(path.parent.name, folder)
+
+
+    def test_the_start_of_torchrun(self):
+        """Its port and how often it started the ranks, in either format; nothing of a process that is no rank."""
+        variables = {"RANK": 1, "WORLD_SIZE": 2, "MASTER_PORT": 29501, "TORCHELASTIC_RESTART_COUNT": 2}
+        for form in "chrome", "perfetto":
+            self.run_it("--quiet", f"--output={form}", f"--format={form}", PIPELINE, env=simulated(**variables))
+        self.run_it("--quiet", "--output=alone", PIPELINE, env=simulated(MASTER_PORT=29501))
+        [path] = (self.scratch / "perfetto").rglob("*.pftrace")
+        again = self.scratch / "perfetto" / "again.json"
+        for made in again, self.scratch / "again.pftrace", again:
+            made.unlink(missing_ok=True)
+            subprocess.run([str(CLI), "convert", str(path), str(made)], check=True, capture_output=True)
+            path = made
+        for path in *self.scratch.glob("chrome/*.json"), again:
+            told = self.load(path)["metadata"]
+            self.assertEqual((told["launch"], told["starts"]), ("torch 29501", 3), path)
+            self.assertRegex(told["launcher"], r"^\S+ \d+-\d+$")
+        [path] = self.scratch.glob("alone/*.json")
+        self.assertFalse({"launch", "launcher", "starts"} & set(self.load(path)["metadata"]))
 
 
 class TestSomeRanks(RanksTest):

@@ -34,6 +34,8 @@ struct gt_merge_result {
 	uint64_t kept;    /* with a window of time: events in it */
 	uint64_t left_out;      /* files that are no traces */
 	char left_out_why[768]; /* the first of them, and why */
+	uint64_t twice;         /* ranks that several processes have */
+	char twice_why[768];    /* two of the first one's, and what is known of them */
 	struct gt_job_origins origins;
 	struct gt_merge_clocks clocks;
 	char error[768];

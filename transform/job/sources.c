@@ -5,6 +5,7 @@
 #include "transform/job/sources.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -43,9 +44,13 @@ static void take(struct gt_merge_source *source, const char *path, const struct 
 		.has_base = header->has_base,
 		.is_pftrace = reading->is_pftrace,
 		.parts = reading->parts,
+		.is_many = gt_header_find(header, "processes") != NULL,
 		.segment = copy_of(header, "segment"),
 		.backend = header->backend ? strdup(header->backend) : NULL,
 	};
+	source->starts = number_of(header, "metadata", "starts");
+	gt_header_text(header, "metadata", "launch", source->launch, sizeof(source->launch));
+	gt_header_text(header, "metadata", "launcher", source->launcher, sizeof(source->launcher));
 	gt_header_span(header, "deviceProperties", &source->devices, &source->device_list);
 	gt_header_span(header, "metadata", &source->metadata, &source->members);
 	gt_clock_source_header(header, &source->clock);
@@ -141,6 +146,37 @@ static void count_processes(struct gt_merge_sources *sources)
 	sources->processes = sources->count ? of[sources->count - 1].process + 1 : 0;
 }
 
+static const char *why_twice(const struct gt_merge_source *a, const struct gt_merge_source *b)
+{
+	if (a->starts && b->starts && a->starts != b->starts)
+		return "torchrun started the ranks again, and all starts are in it";
+	if ((*a->launch && *b->launch && strcmp(a->launch, b->launch)) ||
+	    (*a->launcher && *b->launcher && strcmp(a->launcher, b->launcher)))
+		return "they were started by two launchers: name the files of one job";
+	return "two processes of a rank, or two jobs, which nothing tells apart";
+}
+
+/* Two processes may be of one rank, or the traces of two jobs are together. */
+static void find_twice(const struct gt_merge_sources *sources, struct gt_merge_result *result)
+{
+	const struct gt_merge_source *of = sources->of;
+
+	for (size_t i = 1; i < sources->count; i++) {
+		if (of[i].rank != of[i - 1].rank || of[i].process == of[i - 1].process ||
+		    of[i].world_size < 2 || of[i].path == of[i - 1].path || of[i].is_many ||
+		    of[i - 1].is_many ||
+		    (of[i].pid && of[i].pid == of[i - 1].pid)) /* a window each */
+			continue;
+		if (!result->twice)
+			snprintf(result->twice_why, sizeof(result->twice_why),
+				 "rank %" PRId64 ": %.300s and %.300s: %s", of[i].rank,
+				 of[i - 1].path, of[i].path, why_twice(&of[i - 1], &of[i]));
+		while (i + 1 < sources->count && of[i + 1].rank == of[i].rank)
+			i++;
+		result->twice++;
+	}
+}
+
 int gt_merge_sources_read(char *const *paths, size_t count, bool takes_apart,
 			  struct gt_merge_sources *ret_sources, struct gt_merge_result *result)
 {
@@ -159,6 +195,7 @@ int gt_merge_sources_read(char *const *paths, size_t count, bool takes_apart,
 	if (sources->count)
 		qsort(sources->of, sources->count, sizeof(*sources->of), by_rank);
 	count_processes(sources);
+	find_twice(sources, result);
 	return 0;
 }
 

@@ -22,10 +22,13 @@ struct gt_merge_source {
 	size_t process; /* counted from 0, in the order of the set */
 	uint32_t part;  /* of its file, which may hold several processes */
 	bool is_part;   /* only that of the file, which others have, too */
+	bool is_many;   /* JSON that was merged before: its rank is none's */
 	bool has_base, is_pftrace;
 	uint32_t parts;                     /* that the file says it holds; of JSON 0 */
 	char *devices, *metadata, *segment; /* JSON; NULL: it has none */
 	char *backend;                      /* of distributedInfo, or NULL */
+	char launch[80], launcher[64];      /* core/run_name.h; empty: not known */
+	int64_t starts;                     /* the same; 0: not known */
 	struct gt_span device_list;         /* in devices */
 	struct gt_span members;             /* in metadata */
 	struct gt_clock_source clock;

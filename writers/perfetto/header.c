@@ -209,6 +209,8 @@ static void put_words(struct gt_proto *out, const struct gt_metadata *metadata)
 		{"boot", metadata->boot},
 		{"clock", metadata->clock},
 		{"job", metadata->job},
+		{"launch", metadata->launch},
+		{"launcher", metadata->launcher},
 		{"backend", metadata->backend},
 		{"run", metadata->run},
 		{"cupti_path", metadata->cupti_path},
@@ -295,6 +297,8 @@ static void put_numbers(struct gt_proto *out, const struct gt_metadata *metadata
 	put_int(out, "rank", metadata->rank);
 	put_int(out, "world_size", metadata->world_size);
 	put_int(out, "local_rank", metadata->local_rank);
+	if (metadata->starts)
+		put_int(out, "starts", metadata->starts);
 }
 
 static uint32_t device_count(const struct gt_metadata *metadata)
