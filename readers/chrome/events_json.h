@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Shared by the parts of the JSON reader: events_json.c turns records into events,
- * events_json_header.c the header into metadata, events_json_file.c keeps the state of the file:
- * tracks, stacks, flows.
- * One thread per reading.
+ * Shared by the parts of the JSON reader: events_json.c turns records into events, by the functions
+ * of events_json_kinds.h; events_json_header.c turns the header into metadata; events_json_file.c
+ * keeps the state of the file: strings, tracks, stacks, flows. One thread per reading.
  */
 #ifndef GT_READERS_CHROME_EVENTS_JSON_H
 #define GT_READERS_CHROME_EVENTS_JSON_H
@@ -81,10 +80,6 @@ int gt_events_json_header(struct gt_events_json *json, const struct gt_header *h
 /* The string value of a span, interned. NULL: not a string. */
 const struct gt_string *gt_events_json_string(struct gt_events_json *json,
 					      const struct gt_span *span);
-
-/* Finds an argument of the current record. False: none of that name. */
-bool gt_events_json_arg(const struct gt_events_json *json, const char *key,
-			struct gt_span *ret_value);
 
 /* The stack given by the arguments with these names; the first one with an id has the frames. */
 const struct gt_stack *gt_events_json_stack(struct gt_events_json *json, const char *id,

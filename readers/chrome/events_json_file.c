@@ -8,12 +8,32 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "readers/chrome/events_json.h"
+#include "readers/chrome/events_json_args.h"
 #include "readers/input.h"
 #include "readers/utf8.h"
 
 #define MAX_STACK  (1u << 24)
 #define MAX_FRAMES 256u
+
+/* ---- strings ---- */
+
+const struct gt_string *gt_events_json_string(struct gt_events_json *json,
+					      const struct gt_span *span)
+{
+	const struct gt_string *string;
+	char *text;
+
+	if (span->kind != GT_SPAN_STRING)
+		return NULL;
+	if (!span->escaped)
+		return gt_intern_get(json->events->strings, span->text, span->len);
+	text = malloc(span->len + 1u);
+	if (!text)
+		return NULL;
+	string = gt_intern_get(json->events->strings, text, gt_span_decode(span, text));
+	free(text);
+	return string;
+}
 
 /* ---- tracks ---- */
 
@@ -301,15 +321,15 @@ const struct gt_stack *gt_events_json_stack(struct gt_events_json *json, const c
 	struct gt_span id, frames, modules = {0};
 	int64_t number;
 
-	if (!gt_events_json_arg(json, id_key, &id) || !gt_span_int(&id, &number) || number <= 0 ||
+	if (!gt_arg_find(json, id_key, &id) || !gt_span_int(&id, &number) || number <= 0 ||
 	    number >= MAX_STACK)
 		return NULL;
 	while (json->stacks.count <= (size_t)number)
 		if (!gt_vec_push(&json->stacks, NULL))
 			return NULL;
-	if (!json->stacks.at[number] && gt_events_json_arg(json, frames_key, &frames) &&
+	if (!json->stacks.at[number] && gt_arg_find(json, frames_key, &frames) &&
 	    frames.kind == GT_SPAN_ARRAY) {
-		gt_events_json_arg(json, modules_key, &modules);
+		gt_arg_find(json, modules_key, &modules);
 		json->stacks.at[number] = learn(json, (uint32_t)number, &frames, &modules);
 	}
 	return json->stacks.at[number];
