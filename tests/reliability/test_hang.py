@@ -14,7 +14,7 @@ import time
 import unittest
 
 import harness
-from test_control import Running
+from controlled import Running
 
 PROGRAM = harness.program("hang")
 PYTHON = (sys.executable, os.path.join(os.path.dirname(os.path.abspath(__file__)), "hang_python.py"))
