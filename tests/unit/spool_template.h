@@ -35,7 +35,7 @@ static void template_calls(uint32_t first)
 }
 
 /* A completed buffer with a kernel for the first @kernels calls, each with the name @name. */
-static void template_kernels(uint32_t kernels, const char *name)
+static inline void template_kernels(uint32_t kernels, const char *name)
 {
 	uint64_t now = template.clock.first.realtime;
 	CUpti_ActivityKernel8 *record;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The spool in use: interrupted reservations, and repeated mappings.
+ * The spool in use: where it may be, its limit, interrupted reservations, repeated mappings, fork.
  */
 #include "core/spool.h"
 
@@ -9,6 +9,7 @@
 #include <pthread.h>
 #include <signal.h>
 #include <sys/syscall.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "core/intern.h"
@@ -27,16 +28,22 @@ int fallocate(int fd, int mode, off_t offset, off_t length)
 	return (int)syscall(SYS_fallocate, fd, mode, offset, length);
 }
 
-static void start(size_t max_bytes)
+static int start_spool(const char *where, size_t max_bytes, char *why, size_t size)
 {
-	struct gt_spool_options options = {.where = "on",
+	struct gt_spool_options options = {.where = where,
 					   .build_id = "00",
-					   .folder = "/tmp",
+					   .folder = "",
 					   .max_bytes = max_bytes,
 					   .started = 1};
+
+	return gt_spool_start(&options, why, size);
+}
+
+static void start(size_t max_bytes)
+{
 	char why[256];
 
-	if (gt_spool_start(&options, why, sizeof(why)))
+	if (start_spool("on", max_bytes, why, sizeof(why)))
 		cr_skip("no tmpfs with enough room");
 }
 
@@ -85,4 +92,50 @@ Test(spool, forgetting_modules_takes_no_more_and_more_of_it, .fini = gt_spool_re
 	cr_assert_leq(reservations - before, 1, "a block for the stacks themselves");
 	gt_stacks_free(stacks);
 	gt_intern_free(strings);
+}
+
+Test(spool, takes_no_disk)
+{
+	char why[256];
+
+	cr_assert_lt(start_spool("/proc", 64 << 20, why, sizeof(why)), 0);
+	cr_assert(strstr(why, "is no tmpfs"), "%s", why);
+	cr_assert_lt(start_spool("/nowhere", 64 << 20, why, sizeof(why)), 0);
+	cr_assert(strstr(why, "is not there"), "%s", why);
+	cr_assert_not(gt_spool_holds(gt_spool_map(100)));
+}
+
+Test(spool, gives_anonymous_memory_when_it_is_full, .fini = gt_spool_remove)
+{
+	void *first;
+
+	start(1 << 20);
+	first = gt_spool_map(600000);
+	cr_assert(gt_spool_holds(first));
+	memset(first, 1, 600000);
+	cr_assert_not(gt_spool_holds(gt_spool_map(600000)));
+	cr_assert_eq(gt_spool_refused(), 602112);
+	cr_assert(gt_spool_holds(gt_spool_map(100000)), "there is room for less");
+}
+
+Test(spool, is_the_parents_alone_after_fork, .fini = gt_spool_remove)
+{
+	uint32_t *word;
+	int status;
+
+	start(1 << 20);
+	word = gt_spool_map(4096);
+	*word = 1;
+	if (fork() == 0) {
+		*word = 2;
+		gt_spool_remove();
+		_exit(gt_spool_is_open() || *gt_spool_path());
+	}
+	wait(&status);
+	cr_assert_eq(status, 0);
+	cr_assert_eq(*word, 1);
+	cr_assert_eq(access(gt_spool_path(), F_OK), 0);
+	gt_spool_remove();
+	cr_assert_neq(access(gt_spool_path(), F_OK), 0);
+	*word = 3; /* the memory stays */
 }
