@@ -214,6 +214,7 @@ static void on_node_cloned(const CUpti_ResourceData *data)
 static void on_initialised(const CUpti_ResourceData *data)
 {
 	(void)data;
+	gt_cupti_unified_retry();
 	on_init_finished();
 }
 
@@ -222,7 +223,7 @@ static void on_context_created(const CUpti_ResourceData *data)
 {
 	(void)data;
 	gt_cupti_contexts_created();
-	gt_cupti_unified_context();
+	gt_cupti_unified_retry();
 	on_init_finished();
 }
 

@@ -22,8 +22,9 @@ struct gt_translate;
 struct gt_cupti_status {
 	uint32_t version;   /* cuptiGetVersion */
 	char path[256];     /* of libcupti */
-	char why[256];      /* why it is not available, empty otherwise */
-	char refused[256];  /* kinds and attributes that it refused: "MEMSET=14 ..." */
+	char why[384];      /* why it is not available, empty otherwise */
+	char refused[256];  /* kinds and attributes that it refused: "MEMSET: CUPTI_ERROR_... (14)"
+			     */
 	char graphs[192];   /* of --graphs, unless that is node: "whole", "off", "node: why" */
 	char hw_trace[192]; /* of --hw-trace, unless that is off: "on", "off: why" */
 };
@@ -143,6 +144,11 @@ bool gt_cupti_notice_take(struct gt_cupti_notice *ret_notice);
 /* Whether CUPTI has given up the hardware event system since the last call; then @status says why.
  * Drain thread. */
 bool gt_cupti_lost_hw_trace(struct gt_cupti_status *status);
+
+/* --unified-memory that CUPTI was not ready for is tried again; CUPTI is about to end: it is not
+ * any more. Drain thread. */
+void gt_cupti_unified_poll(void);
+void gt_cupti_unified_give_up(void);
 
 /* The same for --unified-memory, which CUPTI refused. */
 bool gt_cupti_unified_refused(char *ret_why, size_t size);

@@ -6,6 +6,7 @@
 
 #include "collectors/cupti/internal.h"
 #include "collectors/cupti/library/quirks.h"
+#include "collectors/cupti/library/refusal.h"
 #include "core/guest/log.h"
 #include "core/guest/text.h"
 
@@ -40,14 +41,10 @@ static void refuse(struct gt_cupti_status *status, const char *why)
 
 static void refuse_result(struct gt_cupti_status *status, const char *verb, int result)
 {
-	const struct gt_cupti_api *api = &gt_cupti.api;
-	const char *name = NULL;
 	char why[WHY_BYTES];
 
-	if (!api->cuptiGetResultString ||
-	    api->cuptiGetResultString((CUptiResult)result, &name) != CUPTI_SUCCESS || !name)
-		name = "error";
-	gt_text_format(why, sizeof(why), "CUPTI %s %s (%d)%s", verb, name, result,
+	gt_text_format(why, sizeof(why), "CUPTI %s %s (%d)%s", verb, gt_cupti_result_name(result),
+		       result,
 		       result == CUPTI_ERROR_NOT_SUPPORTED
 			       ? ": it needs a GPU of the Blackwell generation or later, and "
 				 "libnvperf_host.so beside libcupti"

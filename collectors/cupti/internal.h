@@ -87,7 +87,8 @@ struct gt_cupti {
 	_Atomic uint64_t clock_changed;
 	_Atomic uint32_t detaching; /* threads that wait for gt_cupti_fetch_detaching */
 	_Atomic bool init_finished;
-	_Atomic bool unified_waits;  /* for a context: --unified-memory */
+	_Atomic bool unified_waits;  /* until CUPTI is ready for it: --unified-memory */
+	_Atomic int unified_early;   /* what CUPTI said then */
 	_Atomic int unified_refused; /* CUPTI's reason, not yet told; 0: none */
 	_Atomic int hw_trace_lost;   /* CUPTI's reason, not yet told; 0: none */
 	_Atomic(const char *) fatal; /* message of a fatal state callback */

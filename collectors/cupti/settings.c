@@ -9,6 +9,7 @@
 #include "collectors/cupti/hw_trace.h"
 #include "collectors/cupti/internal.h"
 #include "collectors/cupti/library/quirks.h"
+#include "collectors/cupti/library/refusal.h"
 #include "core/guest/log.h"
 #include "core/guest/text.h"
 
@@ -27,8 +28,9 @@ void gt_cupti_note_refused(struct gt_cupti_status *status, const char *what, int
 	size_t used = strlen(status->refused);
 
 	if (result != CUPTI_SUCCESS)
-		gt_text_format(status->refused + used, sizeof(status->refused) - used, "%s%s=%d",
-			       used ? " " : "", what, result);
+		gt_text_format(status->refused + used, sizeof(status->refused) - used,
+			       "%s%s: %s (%d)", used ? ", " : "", what,
+			       gt_cupti_result_name(result), result);
 }
 
 /* Zeroed buffers spare the application's thread a memset of megabytes (REQ-28, 29). */

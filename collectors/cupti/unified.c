@@ -4,6 +4,7 @@
  */
 #include "collectors/cupti/unified.h"
 
+#include "collectors/cupti/contexts.h"
 #include "collectors/cupti/library/quirks.h"
 #include "collectors/cupti/library/refusal.h"
 
@@ -52,34 +53,49 @@ static CUptiResult enable(void)
 	return result == CUPTI_SUCCESS ? gt_cupti.api.cuptiActivityEnable(KIND) : result;
 }
 
-/* False: it is too early. */
-static bool try(bool is_last)
+/* CUPTI 13.0.1 answers NOT_READY in InitializeInjection, others may answer the other one. */
+static bool is_too_early(CUptiResult result)
 {
-	CUptiResult result;
+	return result == CUPTI_ERROR_NOT_READY || result == CUPTI_ERROR_NOT_INITIALIZED;
+}
 
-	if (atomic_load(&gt_cupti.kinds) & BIT)
-		return true;
-	result = enable();
-	if (result == CUPTI_ERROR_NOT_INITIALIZED && !is_last)
-		return false;
+static void attempt(void)
+{
+	CUptiResult result = atomic_load(&gt_cupti.kinds) & BIT ? CUPTI_SUCCESS : enable();
+
+	atomic_store(&gt_cupti.unified_early, is_too_early(result) ? (int)result : 0);
 	if (result == CUPTI_SUCCESS)
 		atomic_fetch_or(&gt_cupti.kinds, BIT);
-	else
+	else if (!is_too_early(result))
 		atomic_store(&gt_cupti.unified_refused, (int)result);
-	return true;
+	atomic_store(&gt_cupti.unified_waits, is_too_early(result));
 }
 
 void gt_cupti_unified_enable(const struct gt_config *config)
 {
 	if (gt_config_bool(config, GT_CONFIG_UNIFIED_MEMORY))
-		atomic_store(&gt_cupti.unified_waits, !try(false));
+		attempt();
 }
 
-void gt_cupti_unified_context(void)
+/* One thread at a time: who takes the flag. */
+void gt_cupti_unified_retry(void)
 {
 	if (atomic_load_explicit(&gt_cupti.unified_waits, memory_order_relaxed) &&
 	    atomic_exchange(&gt_cupti.unified_waits, false) && gt_cupti.api.cuptiActivityEnable)
-		try(true);
+		attempt();
+}
+
+void gt_cupti_unified_poll(void)
+{
+	if (atomic_load(&gt_cupti.init_finished) || gt_cupti.is_late)
+		gt_cupti_unified_retry();
+}
+
+/* Without a context there was nothing to be recorded. */
+void gt_cupti_unified_give_up(void)
+{
+	if (atomic_exchange(&gt_cupti.unified_waits, false) && gt_cupti_contexts_made())
+		atomic_store(&gt_cupti.unified_refused, atomic_load(&gt_cupti.unified_early));
 }
 
 /* Some CUPTI take seconds for it: records that still come are outside of the window. */
@@ -87,7 +103,7 @@ void gt_cupti_unified_disable(void)
 {
 	bool is_slow = gt_cupti_has_quirk(gt_cupti.api.version, GT_QUIRK_UNIFIED_STOPS_SLOWLY);
 
-	atomic_store(&gt_cupti.unified_waits, false);
+	gt_cupti_unified_give_up();
 	if (is_slow || !(atomic_load(&gt_cupti.kinds) & BIT))
 		return;
 	gt_cupti.api.cuptiActivityDisable(KIND);

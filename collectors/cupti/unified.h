@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * --unified-memory: page faults and migrations of managed memory, which CUPTI counts once it was
- * told which. It wants a driver that is initialized.
+ * told which. It wants a driver that is initialized: in InitializeInjection it is too early, so it
+ * is tried again when cuInit has finished, with each context, and by the drain thread.
  */
 #ifndef GT_COLLECTORS_CUPTI_UNIFIED_H
 #define GT_COLLECTORS_CUPTI_UNIFIED_H
@@ -11,12 +12,11 @@
 
 #include "collectors/cupti/internal.h"
 
-/* With the other kinds: enables it, or puts it off until there is a context. The starting thread,
- * or the drain thread. */
+/* With the other kinds: enables it, or puts it off. The starting thread, or the drain thread. */
 void gt_cupti_unified_enable(const struct gt_config *config);
 
-/* There is a context: what was put off. On the thread that made it. */
-void gt_cupti_unified_context(void);
+/* What was put off, if it was. In CUPTI's callback for a driver or context that is ready. */
+void gt_cupti_unified_retry(void);
 
 /* Before CUPTI stops to record for a while, or for good. */
 void gt_cupti_unified_disable(void);

@@ -62,7 +62,7 @@ struct gt_metadata {
 	char cupti_path[256];
 	char cupti_quirks[192]; /* known faults of this version (quirks.def); empty: none */
 	const char *mode;       /* "cupti", "hooks only" */
-	char mode_reason[256];  /* why hooks only, empty otherwise */
+	char mode_reason[384];  /* why hooks only, empty otherwise */
 	char python[96];        /* "3.12.1", "off: why", empty: no interpreter was seen */
 	char frameworks[320];   /* state of --pytorch and --python-functions; empty: not
 				 * requested */

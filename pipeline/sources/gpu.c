@@ -300,8 +300,10 @@ static void flush(void *part, bool forced)
 {
 	struct gt_gpu *gpu = part;
 
-	if (forced)
+	if (forced) { /* the last one */
 		atomic_store(&gpu->times.by_force, true);
+		gt_cupti_unified_give_up();
+	}
 	if (gpu->has_cupti && forced)
 		gt_cupti_flush(true);
 	else if (gpu->has_cupti)
@@ -376,6 +378,7 @@ static void watch_unified(struct gt_gpu *gpu)
 	struct gt_note_event note = {.name = "unified memory is not recorded", .cause = "CUPTI"};
 	char why[256];
 
+	gt_cupti_unified_poll();
 	if (!gt_cupti_unified_refused(why, sizeof(why)))
 		return;
 	note.what = gt_intern_cstr(gpu->translate.strings, why)->text;

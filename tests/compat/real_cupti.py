@@ -78,10 +78,11 @@ def answers(version, api):
 
 def reason_on_unknown_driver(version):
     if version >= (13, 3):
-        return "cuptiGetVersion failed with 27: CUPTI does not support this driver"
+        return "cuptiGetVersion failed with CUPTI_ERROR_NOT_SUPPORTED (27): CUPTI does not support this driver"
     if version >= (13, 2):
         return "CUPTI 13.2 does not support this driver"
-    return f"cuptiSubscribe failed with {999 if version >= (13, 0) else 15}: "
+    result = "CUPTI_ERROR_UNKNOWN (999)" if version >= (13, 0) else "CUPTI_ERROR_NOT_INITIALIZED (15)"
+    return f"cuptiSubscribe failed with {result}: "
 
 
 def newest_structs(folder):

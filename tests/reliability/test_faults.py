@@ -73,7 +73,7 @@ def held_by_another(case):
     """From 13.0 on CUPTI reports the other subscriber."""
     name = ": simulated tool" if case.cupti == "130000" else ""
     return {**hooks_only(case), "gap notes": 1,
-            "gap": "cuptiSubscribe failed with 39: another tool holds CUPTI in this process "
+            "gap": "cuptiSubscribe failed with CUPTI_ERROR_MULTIPLE_SUBSCRIBERS_NOT_SUPPORTED (39): another tool holds CUPTI in this process "
                    "(nsys, ncu, cuda-gdb, torch.profiler)" + name}
 
 

@@ -207,6 +207,22 @@ class Unified(unittest.TestCase):
         self.assertEqual(len([event for event in trace.events if event.get("cat") == "kernel"]), 9)
         self.assertTrue([event for event in trace.events if event["name"] == "unified memory is not recorded"])
 
+    def test_not_ready(self):
+        """CUPTI accepts the counters late: when the first context is there, by the drain thread, or never."""
+        path, planted, truth, said = self.run_program(fault="not_ready=1")
+        self.assertEqual(said, "")
+        self.check_trace(path, truth)
+        self.check_table(path, planted, truth)
+        path, _, truth, said = self.run_program("26", fault="not_ready=2")
+        self.assertEqual(said, "")
+        self.assertEqual(trace_file.Trace(path).ledger["records_unified"], len(truth))
+        path, _, truth, said = self.run_program("130401", fault="not_ready=1000000000")
+        self.assertEqual(truth, [])
+        self.assertRegex(said, r"^gputrace: unified memory is not recorded: .* failed with CUPTI_ERROR_NOT_READY \(13\): .*\n$")
+        trace = trace_file.Trace(path)
+        self.assertEqual(len([event for event in trace.gpu if event.get("cat") == "kernel"]), 9)
+        self.assertTrue([event for event in trace.events if event["name"] == "unified memory is not recorded"])
+
     def test_hooks(self):
         """Without CUPTI one line says that there is nothing of it."""
         _, _, truth, said = self.run_program(GPUTRACE_MODE="hooks")

@@ -44,6 +44,7 @@ struct cupti_faults {
 	uint64_t overheads;
 	uint64_t hw_trace, hw_trace_later; /* results */
 	uint64_t report;                   /* result */
+	uint64_t not_ready;                /* times */
 	bool ticks;
 	bool invalid_last;
 	bool shuffle;

@@ -62,6 +62,7 @@ static bool read_number(const char *name, const char *value)
 						 {"hw_trace", &f->hw_trace},
 						 {"hw_trace_later", &f->hw_trace_later},
 						 {"report", &f->report},
+						 {"not_ready", &f->not_ready},
 						 {"clock_ahead", &f->clock_ahead}};
 
 	for (size_t i = 0; i < sizeof(switches) / sizeof(*switches); i++)

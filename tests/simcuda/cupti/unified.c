@@ -200,6 +200,7 @@ void cupti_unified_memory(const struct sim_memory *memory)
 CUptiResult CUPTIAPI cuptiActivityConfigureUnifiedMemoryCounter(
 	CUpti_ActivityUnifiedMemoryCounterConfig *config, uint32_t count)
 {
+	static _Atomic uint64_t calls;
 	CUptiResult result = cupti_check();
 	uint32_t fault = cupti.faults.enable[CUPTI_ACTIVITY_KIND_UNIFIED_MEMORY_COUNTER];
 
@@ -207,7 +208,9 @@ CUptiResult CUPTIAPI cuptiActivityConfigureUnifiedMemoryCounter(
 		return result;
 	if (!config || !count)
 		return cupti_fail(CUPTI_ERROR_INVALID_PARAMETER);
-	if (cupti.table->in_init()) /* as CUPTI 13.0.1 does */
+	if (cupti.table->in_init() && !cupti.table->driver_ready()) /* as CUPTI 13.0.1 does */
+		return cupti_fail(CUPTI_ERROR_NOT_READY);
+	if (atomic_fetch_add(&calls, 1) < cupti.faults.not_ready)
 		return cupti_fail(CUPTI_ERROR_NOT_READY);
 	if (!cupti.table->driver_ready()) /* "should be called after CUDA driver initialization" */
 		return cupti_fail(CUPTI_ERROR_NOT_INITIALIZED);
