@@ -17,10 +17,10 @@ static int run_dump(const struct gt_cmdline *args)
 
 static const struct gt_cmdline_spec spec = {
 	.command = &gt_command_dump,
-	.details = "Has each of the processes write what its --flight-recorder has kept, and "
-		   "prints the path of the trace. The programs go on; a later dump has what "
-		   "comes from now on. The exit status is 1 if a process has no recorder, or "
-		   "cannot be spoken to.",
+	.details = "Each process writes what its --flight-recorder has kept; the path of the "
+		   "trace is printed. The programs keep running, and a later dump has what comes "
+		   "from now on. The exit status is 1 if a process has no recorder, or cannot be "
+		   "reached.",
 	.example = "gputrace dump all",
 	.options = options,
 	.min_inputs = 1,

@@ -80,17 +80,15 @@ static int run_hang(const struct gt_cmdline *args)
 static const struct gt_cmdline_spec spec = {
 	.command = &gt_command_hang,
 	.details =
-		"Prints what each of the processes waits for: the GPU, which never finished a "
-		"kernel; a CUDA call, which never returned; or nothing of CUDA's, and where the "
-		"host is. Then what is in flight on each stream and the line that launched it, "
-		"and for each thread the CUDA call that it is in, since when, and its native and "
-		"Python stack. Of several processes that use NCCL or MPI (run --libraries=nccl, "
-		"mpi) it says "
-		"last "
-		"in which collective they wait, and who has not called it. The processes go on. It "
-		"works while CUPTI's flush hangs, too. The "
-		"exit status is 1 if a process cannot be spoken to. To have it reported without "
-		"being asked: gputrace run --watchdog=60s.",
+		"Prints what each process waits for: the GPU, which never finished a kernel; a "
+		"CUDA call, which never returned; or the host, which launches nothing, and where "
+		"it is. Then it lists what is in flight on each stream, with the line that "
+		"launched it, and for each thread the CUDA call that it is in, since when, and its "
+		"native and Python stack. For several processes that use NCCL or MPI (run "
+		"--libraries=nccl,mpi) it adds the collectives that they wait in, and who has not "
+		"called them. The processes keep running. It also works while CUPTI's flush hangs. "
+		"The exit status is 1 if a process cannot be reached. gputrace run --watchdog=60s "
+		"makes the same report by itself.",
 	.example = "gputrace hang 4100",
 	.options = options,
 	.min_inputs = 1,

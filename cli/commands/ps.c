@@ -157,9 +157,9 @@ static const struct gt_cmdline_spec spec = {
 		   "what they are, whether they are recorded (recording, waiting for their "
 		   "window, closing a file), how many kernels the GPU runs for them per second, "
 		   "the memory of the tracer in them, and the trace that is being written. A "
-		   "process that does not answer is listed as well, and one with another /dev/shm "
-		   "(chroot, container), with which gputrace status tells how to speak. Processes "
-		   "are found if they were started by gputrace run, or with --control=on.",
+		   "process that does not answer is listed, too, as is one with another /dev/shm "
+		   "(chroot, container): gputrace status says how to reach it. Only processes are "
+		   "found that were started by gputrace run, or with --control=on.",
 	.example = "gputrace ps\ngputrace ps --format=json",
 	.options = options,
 	.max_inputs = 0,

@@ -48,7 +48,7 @@ static const struct gt_cmdline_spec spec = {
 	.details = "Prints what the tracer in each of the processes says of itself: whether it "
 		   "records, into which file, how many kernels it has seen, its memory, and "
 		   "since when CUPTI's flush has not returned. The exit status is 1 if a process "
-		   "cannot be spoken to. See gputrace ps for all processes in a table.",
+		   "cannot be reached. See gputrace ps for all processes in a table.",
 	.example = "gputrace status all",
 	.options = options,
 	.min_inputs = 1,
