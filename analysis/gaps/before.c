@@ -9,10 +9,8 @@
 #include <string.h>
 
 #include "analysis/gaps/place.h"
-#include "trace/frame.h"
 
-#define PLACE      2048
-#define NAME_WIDTH 60
+#define PLACE 2048
 
 int gt_gaps_before_init(struct gt_gaps_before *before)
 {
@@ -38,11 +36,10 @@ static void print_launch(const struct gt_gap *gap, char *out, size_t size)
 	static const enum gt_range_kind kinds[] = {GT_RANGE_PYTHON, GT_RANGE_OP};
 	const struct gt_model *model = gap->model;
 	const struct gt_call *call = gt_model_call_of(model, &model->ops.at[gap->before]);
-	bool is_data;
 
 	*out = 0;
 	if (call && has_stack(model, call))
-		gt_gaps_place(model, call->stack, out, size, &is_data);
+		snprintf(out, size, "%s", gt_gaps_stack(gap->texts, model, call->stack));
 	for (size_t k = 0; call && !*out && k < sizeof(kinds) / sizeof(kinds[0]); k++) {
 		uint32_t range = gt_model_range_at(model, call->thread, kinds[k], call->start);
 
@@ -51,8 +48,8 @@ static void print_launch(const struct gt_gap *gap, char *out, size_t size)
 				 gt_model_name(model, model->ranges.at[range].name));
 	}
 	if (!*out)
-		gt_frame_shorten(gt_model_name(model, model->ops.at[gap->before].name), NAME_WIDTH,
-				 out, size);
+		snprintf(out, size, "%s",
+			 gt_gaps_name(gap->texts, model, model->ops.at[gap->before].name));
 }
 
 int gt_gaps_before_add(struct gt_gaps_before *before, const struct gt_gap *gap, const char *key,

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "analysis/gaps/gaps.h"
+#include "analysis/gaps/texts.h"
 #include "analysis/gaps/place.h"
 #include "trace/cuda_call.h"
 #include "trace/frame.h"
@@ -44,16 +45,15 @@ static void print_call(const struct gt_model *model, const struct gt_call *call,
 static void print_loading(struct explain *e, const struct gt_call *call)
 {
 	const struct gt_op *op = &e->model->ops.at[e->gap->op];
-	char from[2048], name[256];
+	char from[2048];
 
 	if (call != e->call || op->kind != GT_OP_KERNEL) {
 		print_call(e->model, call, e->where, sizeof(e->where));
 		return;
 	}
 	gt_gaps_nearest(e->model, call->stack, from, sizeof(from));
-	gt_frame_shorten(gt_model_name(e->model, op->name), GT_GAPS_NAME, name, sizeof(name));
 	snprintf(e->where, sizeof(e->where), "%s of %s%s%s", gt_model_name(e->model, call->name),
-		 name, *from ? " from " : "", from);
+		 gt_gaps_name(e->gap->texts, e->model, op->name), *from ? " from " : "", from);
 }
 
 /* A part of the gap in which the stream waited for no function. */
@@ -297,12 +297,11 @@ static int report_wait(struct explain *e, int64_t start)
 	const struct gt_op *op = &e->model->ops.at[gap->op],
 			   *before = &e->model->ops.at[gap->before];
 	bool behind = e->call->start + e->call->dur <= gap->start; /* then @before held it up */
-	char name[1024], other[1024];
+	const char *name = gt_gaps_name(e->gap->texts, e->model, op->name);
 
-	gt_frame_shorten(gt_model_name(e->model, op->name), GT_GAPS_NAME, name, sizeof(name));
-	gt_frame_shorten(gt_model_name(e->model, before->name), GT_GAPS_NAME, other, sizeof(other));
 	if (behind)
-		snprintf(e->where, sizeof(e->where), "(%s waited behind %s)", name, other);
+		snprintf(e->where, sizeof(e->where), "(%s waited behind %s)", name,
+			 gt_gaps_name(e->gap->texts, e->model, before->name));
 	else
 		snprintf(e->where, sizeof(e->where), "(%s waited after its launch)", name);
 	return report(e,

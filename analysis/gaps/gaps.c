@@ -56,8 +56,8 @@ static int find_gaps(const struct gt_device_use *use, const struct gt_filter *fi
 
 		if (latest != GT_NONE && op->start > last && op->start > use->first &&
 		    gt_filter_op(filter, model, op) && !is_hidden(gaps, op->start - last, min_ns) &&
-		    !gt_vec_push(&gaps->list,
-				 ((struct gt_gap){model, last, op->start, i, latest, use->device})))
+		    !gt_vec_push(&gaps->list, ((struct gt_gap){model, gaps->texts, last, op->start,
+							       i, latest, use->device})))
 			return -ENOMEM;
 		if (latest == GT_NONE || op->start + op->dur >= last) {
 			last = op->start + op->dur;
@@ -78,7 +78,9 @@ int gt_gaps_build(const struct gt_job *job, const struct gt_filter *filter, int6
 	struct gt_device_use *uses = NULL;
 	int count = gt_stats_devices(job, filter, &uses), rc = count < 0 ? count : 0;
 
-	*ret_gaps = (struct gt_gaps){.job = job};
+	*ret_gaps = (struct gt_gaps){.job = job, .texts = calloc(1, sizeof(*ret_gaps->texts))};
+	if (!rc && !ret_gaps->texts)
+		rc = -ENOMEM;
 	for (int i = 0; !rc && i < count; i++)
 		rc = find_gaps(&uses[i], filter, min_ns, ret_gaps);
 	free(uses);
@@ -88,4 +90,7 @@ int gt_gaps_build(const struct gt_job *job, const struct gt_filter *filter, int6
 void gt_gaps_fini(struct gt_gaps *gaps)
 {
 	gt_vec_free(&gaps->list);
+	if (gaps->texts)
+		gt_gaps_texts_fini(gaps->texts);
+	free(gaps->texts);
 }

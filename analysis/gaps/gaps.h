@@ -9,6 +9,7 @@
 #ifndef GT_ANALYSIS_GAPS_GAPS_H
 #define GT_ANALYSIS_GAPS_GAPS_H
 
+#include "analysis/gaps/texts.h"
 #include "analysis/group_merge.h"
 #include "analysis/key.h"
 #include "analysis/table/table.h"
@@ -36,6 +37,7 @@ extern const char *const gt_cause_names[GT_CAUSE_COUNT_];
 /* A time in which nothing ran on a device; ns of the trace's clock. */
 struct gt_gap {
 	const struct gt_model *model;
+	struct gt_gaps_texts *texts; /* of all gaps of the job */
 	int64_t start, end;
 	uint32_t op;     /* the operation that ends it */
 	uint32_t before; /* the one that ended last before it */
@@ -55,6 +57,7 @@ struct gt_gaps {
 		int64_t total, max; /* ns; of one device */
 		uint64_t count;     /* of devices */
 	} before, after;
+	struct gt_gaps_texts *texts;
 };
 
 /* All gaps of @min_ns or longer. */
@@ -75,7 +78,7 @@ struct gt_piece {
 /* Receives a piece; a negative errno ends the walk. */
 typedef int (*gt_gap_piece)(const struct gt_gap *gap, const struct gt_piece *piece, void *data);
 
-/* Hands out the pieces of one gap, in order of time. */
+/* Hands out the pieces of one gap, in order of time. One thread for all gaps of a job. */
 int gt_gaps_explain(const struct gt_gap *gap, gt_gap_piece piece, void *data);
 
 /* The groups that the tables of idle time are made of. */
