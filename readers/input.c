@@ -20,7 +20,7 @@
 
 static int open_file(struct gt_input *in, int fd)
 {
-	struct stat st;
+	struct stat st = {0};
 
 	if (!fstat(fd, &st) && S_ISDIR(st.st_mode)) {
 		close(fd);
@@ -35,6 +35,7 @@ static int open_file(struct gt_input *in, int fd)
 		gt_input_close(in);
 		return -ENOMEM;
 	}
+	in->fd = S_ISREG(st.st_mode) ? fcntl(fd, F_DUPFD_CLOEXEC, 0) : -1;
 	gzbuffer(in->gz, CHUNK);
 	in->data = in->buffer;
 	memset(in->buffer, 0, GT_INPUT_PADDING);
@@ -54,13 +55,13 @@ int gt_input_open(struct gt_input *in, const char *path)
 {
 	int fd = strcmp(path, "-") ? open(path, O_RDONLY | O_CLOEXEC) : dup(STDIN_FILENO);
 
-	*in = (struct gt_input){.path = path};
+	*in = (struct gt_input){.path = path, .fd = -1};
 	return fd < 0 ? -errno : open_file(in, fd);
 }
 
 int gt_input_open_fd(struct gt_input *in, const char *path, int fd)
 {
-	*in = (struct gt_input){.path = path, .silent = true};
+	*in = (struct gt_input){.path = path, .silent = true, .fd = -1};
 	return open_file(in, fd);
 }
 
@@ -76,10 +77,13 @@ void gt_input_close(struct gt_input *in)
 	if (in->gz) {
 		report_end(in);
 		gzclose_r(in->gz);
+		if (in->fd >= 0)
+			close(in->fd);
 	}
 	free(in->buffer);
 	in->gz = NULL;
 	in->buffer = NULL;
+	in->fd = -1;
 }
 
 static uint64_t count_lines(const char *p, size_t size)
@@ -101,6 +105,31 @@ void gt_input_consume(struct gt_input *in, size_t n)
 	in->start += n;
 	in->data += n;
 	in->size -= n;
+}
+
+void gt_input_skip(struct gt_input *in, uint64_t n, uint64_t lines)
+{
+	size_t held = n < in->size ? (size_t)n : in->size;
+
+	in->lines += lines;
+	in->bytes += n;
+	in->start += held;
+	in->data += held;
+	in->size -= held;
+	in->skipped += n - held;
+	if (!in->silent && in->skipped > CHUNK && in->bytes - in->reported > CHUNK) {
+		gt_progress_add((int64_t)(in->bytes - in->reported));
+		in->reported = in->bytes;
+	}
+}
+
+/* The window, which is empty, goes to where the consumed bytes end. */
+static int catch_up(struct gt_input *in)
+{
+	if (gzseek(in->gz, (z_off_t)in->skipped, SEEK_CUR) < 0)
+		return errno ? -errno : -EIO;
+	in->skipped = 0;
+	return 0;
 }
 
 /* Moves the window to the front of the buffer and makes room for another chunk. */
@@ -139,6 +168,8 @@ int gt_input_more(struct gt_input *in)
 {
 	int rc = make_room(in), n, code;
 
+	if (!rc && in->skipped)
+		rc = catch_up(in);
 	if (rc < 0)
 		return rc;
 	if (in->ended)

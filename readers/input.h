@@ -22,11 +22,13 @@ struct gt_input {
 	bool ended; /* the window reaches to the end of the file */
 	bool compressed;
 	const char *damage; /* zlib's error if the compressed stream is damaged, else NULL */
+	int fd;             /* of a plain file, for reading beside the window; -1: there is none */
 	/* private */
 	void *gz;
 	char *buffer;
 	size_t room;
 	size_t start;      /* of the window in the buffer */
+	uint64_t skipped;  /* bytes behind the buffer that were consumed without being read */
 	uint64_t bytes;    /* consumed before the window */
 	uint64_t lines;    /* newlines consumed before the window */
 	uint64_t reported; /* bytes of the file on disk, reported as progress */
@@ -46,6 +48,10 @@ void gt_input_close(struct gt_input *in);
 
 /* Drops the first @n bytes of the window. */
 void gt_input_consume(struct gt_input *in, size_t n);
+
+/* Drops the next @n bytes, whether the window holds them or not, in which are @lines newlines; of
+ * plain files only. */
+void gt_input_skip(struct gt_input *in, uint64_t n, uint64_t lines);
 
 /* Appends more bytes to the window. 1: done, 0: end of file, negative errno (-EFBIG: a token is
  * larger than 1 GiB). Pointers into the window become invalid. */

@@ -12,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "readers/chrome/ahead.h"
 #include "readers/chrome/fields.h"
 #include "readers/input.h"
 #include "readers/utf8.h"
@@ -23,6 +24,8 @@ struct reader {
 	struct gt_reading *reading;
 	gt_reader_event event;
 	void *data;
+	struct gt_ahead *ahead; /* NULL: all is scanned here */
+	bool tried_ahead;
 	char *ledger; /* copied from the last event, as the next one */
 	char *repaired;
 	char *decoded[2]; /* name and category without escapes */
@@ -180,14 +183,14 @@ static int use_ledger(struct reader *r)
 	return rc < 0 ? complain_file(r, rc) : 0;
 }
 
-static int hand_out(struct reader *r, const char *next)
+/* The event in the taker, whose text is @text. */
+static int hand_out(struct reader *r, const char *text, uint32_t size)
 {
 	struct gt_trace_event *record = &r->taker.record;
 	struct gt_reading *reading = r->reading;
 	int rc;
 
-	record->raw = (struct gt_span){
-		.text = r->in.data, .len = (uint32_t)(next - r->in.data), .kind = GT_SPAN_OBJECT};
+	record->raw = (struct gt_span){.text = text, .len = size, .kind = GT_SPAN_OBJECT};
 	record->line = r->in.lines + 1;
 	record->byte = r->in.bytes;
 	if (decode(r, 0, &record->name) || decode(r, 1, &record->cat))
@@ -226,7 +229,7 @@ static int read_element(struct reader *r)
 			return rc;
 	}
 	note_loose(r);
-	rc = object ? hand_out(r, next) : 0;
+	rc = object ? hand_out(r, r->in.data, (uint32_t)(next - r->in.data)) : 0;
 	r->reading->strange += !object;
 	if (!object && !gt_utf8_is_valid(r->in.data, (size_t)(next - r->in.data)))
 		r->reading->loose = "text that is not UTF-8";
@@ -234,6 +237,39 @@ static int read_element(struct reader *r)
 	r->reading->end_line = r->in.lines + 1;
 	r->reading->end_byte = r->in.bytes;
 	return rc < 0 ? rc : 1;
+}
+
+/* An event that was scanned ahead. 1: done, and @ret_comma whether the comma behind it is consumed;
+ * 0: there is none here. */
+static int take_ahead(struct reader *r, bool *ret_comma)
+{
+	struct gt_ahead_event event;
+	int rc;
+
+	if (!r->ahead || !gt_ahead_take(r->ahead, r->in.bytes, &r->taker.record, &event))
+		return 0;
+	r->scan.loose = event.loose;
+	note_loose(r);
+	r->reading->comma_byte = 0;
+	r->reading->ahead++;
+	rc = hand_out(r, event.text, event.size);
+	gt_input_skip(&r->in, event.size, event.lines_inside);
+	r->reading->end_line = r->in.lines + 1;
+	r->reading->end_byte = r->in.bytes;
+	gt_input_skip(&r->in, event.skip - event.size, event.lines - event.lines_inside);
+	r->scan.end = r->in.data + r->in.size;
+	*ret_comma = event.comma;
+	return rc < 0 ? rc : 1;
+}
+
+/* At the second event: from here on others may help. */
+static void try_ahead(struct reader *r)
+{
+	if (r->tried_ahead || !r->reading->events || *r->in.data != '{')
+		return;
+	r->tried_ahead = true;
+	if (!r->in.compressed)
+		r->ahead = gt_ahead_start(r->in.fd, r->in.bytes, r->in.data, r->in.size);
 }
 
 /* Reads the events after the opening bracket. 1: up to the closing one, 0: the file ends before
@@ -244,6 +280,15 @@ static int read_events(struct reader *r)
 	int rc;
 
 	for (;;) {
+		bool comma;
+
+		rc = need_comma ? 0 : take_ahead(r, &comma);
+		if (rc < 0)
+			return rc;
+		if (rc) {
+			need_comma = !comma;
+			continue;
+		}
 		rc = next_byte(r);
 		if (rc <= 0) {
 			note_cut(r, "the file ends before its events do");
@@ -265,10 +310,15 @@ static int read_events(struct reader *r)
 			gt_scan_fail(&r->scan, r->in.data, "',' or ']' expected after an event");
 			return after_failure(r);
 		}
-		rc = read_element(r);
+		try_ahead(r);
+		rc = take_ahead(r, &comma);
+		if (!rc) {
+			comma = false;
+			rc = read_element(r);
+		}
 		if (rc <= 0)
 			return rc;
-		need_comma = true;
+		need_comma = !comma;
 	}
 	gt_input_consume(&r->in, 1);
 	return 1;
@@ -478,6 +528,7 @@ static bool is_without_ledger(const struct gt_reading *reading)
 
 static void free_reader(struct reader *r)
 {
+	gt_ahead_stop(r->ahead);
 	free(r->ledger);
 	free(r->repaired);
 	free(r->decoded[0]);
@@ -506,57 +557,4 @@ int gt_reader_read_input(struct gt_input *in, gt_reader_event event, void *data,
 	*in = r->in;
 	free_reader(r);
 	return rc < 0 ? rc : 0;
-}
-
-int gt_reading_fail(struct gt_reading *reading, const char *path, int rc)
-{
-	snprintf(reading->error, sizeof(reading->error), "%s: %s", path,
-		 rc == -EFBIG ? "one value in it is larger than 1 GiB" : strerror(-rc));
-	return rc;
-}
-
-int gt_reader_read(const char *path, gt_reader_event event, void *data,
-		   struct gt_reading *ret_reading)
-{
-	struct gt_input in;
-	int rc = gt_input_open(&in, path);
-
-	if (rc < 0) {
-		memset(ret_reading, 0, sizeof(*ret_reading));
-		return gt_reading_fail(ret_reading, path, rc);
-	}
-	rc = gt_reader_read_input(&in, event, data, ret_reading);
-	gt_input_close(&in);
-	return rc;
-}
-
-int gt_reader_read_either(const char *path, gt_reader_form json, gt_reader_form pftrace, void *data,
-			  struct gt_reading *ret_reading)
-{
-	struct gt_input in;
-	int rc = gt_input_open(&in, path);
-
-	*ret_reading = (struct gt_reading){0};
-	if (!rc)
-		rc = gt_input_more(&in);
-	if (rc < 0)
-		gt_reading_fail(ret_reading, path, rc);
-	else
-		rc = (gt_input_is_pftrace(&in) ? pftrace : json)(&in, data, ret_reading);
-	gt_input_close(&in);
-	return rc;
-}
-
-void gt_reading_fini(struct gt_reading *reading)
-{
-	gt_header_fini(&reading->header);
-}
-
-int64_t gt_record_int(const struct gt_trace_event *record, enum gt_arg arg, int64_t otherwise)
-{
-	int64_t value;
-
-	if (!gt_record_has(record, arg) || !gt_span_int(&record->arg[arg], &value))
-		return otherwise;
-	return value;
 }

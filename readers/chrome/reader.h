@@ -57,6 +57,7 @@ struct gt_reading {
 	const char *loose;   /* what strict JSON does not allow, NULL: nothing */
 	uint64_t comma_byte; /* of a comma after the last event, 0: none */
 	uint64_t events;
+	uint64_t ahead;              /* of them, scanned by another thread */
 	uint64_t strange;            /* elements of traceEvents that are not objects */
 	uint64_t end_line, end_byte; /* after the last complete event */
 	uint64_t bytes;              /* read, uncompressed */

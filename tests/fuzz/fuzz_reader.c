@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Arbitrary bytes as a trace file: whatever the reader answers, it must answer.
+ * Arbitrary bytes as a trace file: whatever the reader answers, it must answer, and the same if
+ * another thread scans ahead.
  */
+#include "readers/chrome/ahead.h"
 #include "readers/chrome/reader.h"
 #include "tests/fuzz/fuzz.h"
 
@@ -35,14 +37,20 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	int fd = memfd_create("trace", MFD_CLOEXEC);
 	struct gt_reading reading;
-	uint64_t sum = 0;
+	uint64_t sum = 0, again = 0;
 	char path[64];
 
 	if (fd < 0 || write(fd, data, size) != (ssize_t)size)
 		abort();
 	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
+	gt_ahead_limits = (struct gt_ahead_limits){.chunk = 64, .least = UINT64_MAX, .cores = 2};
 	gt_reader_read(path, touch, &sum, &reading);
 	gt_reading_fini(&reading);
+	gt_ahead_limits.least = gt_ahead_limits.threads = 1;
+	gt_reader_read(path, touch, &again, &reading);
+	gt_reading_fini(&reading);
+	if (again != sum)
+		abort();
 	close(fd);
 	return 0;
 }
