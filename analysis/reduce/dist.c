@@ -8,9 +8,13 @@
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "analysis/reduce/sums.h"
 
+#define DIGIT_BITS  11
+#define DIGITS      (1u << DIGIT_BITS)
+#define MANY_VALUES 1024 /* to sort them digit by digit */
 #define PARTS       (1 << GT_SKETCH_BITS)
 #define LAST_BUCKET (55 * PARTS + 2 * PARTS - 1) /* of INT64_MAX */
 
@@ -45,10 +49,66 @@ static int by_value(const void *a, const void *b)
 	return x < y ? -1 : x > y;
 }
 
+static bool is_sorted(const struct gt_dist *dist)
+{
+	size_t i = 1;
+
+	while (i < dist->count && dist->at[i - 1] <= dist->at[i])
+		i++;
+	return i >= dist->count;
+}
+
+/* By one digit, which is @shift bits from the right of what a value is more than @least. */
+static void sort_by_digit(const int64_t *from, int64_t *to, size_t count, int64_t least, int shift)
+{
+	size_t places[DIGITS] = {0}, next = 0;
+
+	for (size_t i = 0; i < count; i++)
+		places[((uint64_t)from[i] - (uint64_t)least) >> shift & (DIGITS - 1)]++;
+	for (size_t d = 0; d < DIGITS; d++) {
+		size_t here = places[d];
+
+		places[d] = next;
+		next += here;
+	}
+	for (size_t i = 0; i < count; i++)
+		to[places[((uint64_t)from[i] - (uint64_t)least) >> shift & (DIGITS - 1)]++] =
+			from[i];
+}
+
+/* Digit by digit, as far as the values differ: for times of one kernel, two or three of them.
+ * False: no memory. */
+static bool sort_by_digits(struct gt_dist *dist)
+{
+	int64_t *other = malloc(dist->count * sizeof(*other)), *from = dist->at, *to = other;
+	int64_t least = *dist->at, most = *dist->at;
+	uint64_t span;
+
+	if (!other)
+		return false;
+	for (size_t i = 0; i < dist->count; i++) {
+		least = dist->at[i] < least ? dist->at[i] : least;
+		most = dist->at[i] > most ? dist->at[i] : most;
+	}
+	span = (uint64_t)most - (uint64_t)least;
+	for (int shift = 0; shift < 64 && span >> shift; shift += DIGIT_BITS) {
+		int64_t *sorted = to;
+
+		sort_by_digit(from, to, dist->count, least, shift);
+		to = from;
+		from = sorted;
+	}
+	if (from != dist->at)
+		memcpy(dist->at, from, dist->count * sizeof(*from));
+	free(other);
+	return true;
+}
+
 static void sort(struct gt_dist *dist)
 {
-	if (dist->count)
-		qsort(dist->at, dist->count, sizeof(*dist->at), by_value);
+	if (is_sorted(dist) || (dist->count >= MANY_VALUES && sort_by_digits(dist)))
+		return;
+	qsort(dist->at, dist->count, sizeof(*dist->at), by_value);
 }
 
 static struct gt_sums sums_of(const struct gt_dist *dist)

@@ -79,6 +79,32 @@ Test(reduce, moments_of_buckets)
 	gt_dist_fini(&sketch);
 }
 
+/* Values of all sizes and signs, few and many of them, are in order behind gt_dist_middle. */
+Test(reduce, sorted_values)
+{
+	static const int shifts[] = {0, 8, 33, 52, 60};
+
+	for (size_t round = 0; round < 10; round++) {
+		size_t count = round % 2 ? 5000 : 300;
+		struct gt_dist dist = {0};
+		uint64_t before = 0, after = 0;
+
+		for (size_t i = 0; i < count; i++) {
+			uint64_t value = (chance() << 32 ^ chance()) >> shifts[round / 2];
+
+			before += value * value;
+			cr_assert(gt_dist_add(&dist, (int64_t)(i % 3 ? value : ~value + 1)));
+		}
+		gt_dist_middle(&dist);
+		for (size_t i = 0; i < count; i++) {
+			cr_assert(!i || dist.at[i - 1] <= dist.at[i], "%zu %zu", round, i);
+			after += (uint64_t)dist.at[i] * (uint64_t)dist.at[i];
+		}
+		cr_assert_eq(after, before);
+		gt_dist_fini(&dist);
+	}
+}
+
 /* Sums of squares that no double holds: the standard deviation of 2^50 and 2^50 + 2, many times. */
 Test(reduce, exact_deviation)
 {
