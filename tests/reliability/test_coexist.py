@@ -271,6 +271,10 @@ class Coexist(Case):
         self.check_gaps(run, "libkineto_like_linked.so")
         self.assertEqual(run.trace.root["metadata"]["graphs"], "whole")
         self.assertGreater(run.ledger["kernels_written"], 20)
+        run = self.go("dlsym", "work=400 finalize work-until work=400", "capture resumed=1", options=options)
+        self.assertEqual(run.trace.root["metadata"]["graphs"],
+                         "node: another tool detached CUPTI, and graphs may have been made since")
+        self.assertGreater(run.ledger["kernels_written"], 20)
 
     def test_yield_gives_the_subscription(self):
         run = self.go("linked", "work=400 init start work=500 work-until stop work=400",
