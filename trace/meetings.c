@@ -12,7 +12,6 @@
 #include "core/hash.h"
 #include "trace/communication.h"
 
-#define FAR      ((int64_t)3 << 60) /* ns: no time of a clock; two may be subtracted */
 #define BESIDE   8         /* places beyond the difference of the two counts that are tried */
 #define MOST     256       /* places to either side */
 #define ENOUGH   2048      /* pairs that the whole is judged by */
@@ -24,177 +23,6 @@
 #define TOGETHER 1000000.0 /* ns: the ends of a collective scatter by less */
 #define DRIFT    (3 * GT_CLOCK_LINE_DRIFT) /* two crystals, and a clock being set right */
 #define BROKEN   20 /* at most 1 of 20 pairs may end before its other member has begun */
-
-struct gt_op gt_meeting_op(const struct gt_model *model, uint32_t number)
-{
-	const struct gt_model_mpi_call *call;
-
-	if (!gt_meeting_is_mpi(model, number))
-		return model->ops.at[number];
-	call = &model->mpi_calls.at[number - model->ops.count];
-	return (struct gt_op){.start = call->start,
-			      .dur = call->dur,
-			      .correlation = -1,
-			      .bytes = call->sent > call->received ? call->sent : call->received,
-			      .name = call->name,
-			      .call = GT_NONE,
-			      .stack = GT_NONE,
-			      .stream = -1,
-			      .device = GT_NO_DEVICE,
-			      .kind = GT_OP_KERNEL,
-			      .comm = call->comm};
-}
-
-static uint64_t key_of(const struct gt_model *model, const struct gt_op *op)
-{
-	const char *name = gt_model_name(model, op->name);
-	uint64_t key = gt_hash_pair(gt_hash_bytes(name, strlen(name)), (uint64_t)op->bytes);
-
-	if (op->comm < GT_COMM_GROUPS)
-		return key;
-	name = gt_model_name(model, model->groups.at[op->comm - GT_COMM_GROUPS]);
-	return gt_hash_pair(key, gt_hash_bytes(name, strlen(name)));
-}
-
-static uint64_t place_in(const struct gt_model *model, uint8_t comm, uint64_t sequence)
-{
-	const char *group = gt_model_name(model, model->groups.at[comm - GT_COMM_GROUPS]);
-
-	return gt_hash_pair(gt_hash_bytes(group, strlen(group)), sequence);
-}
-
-static uint64_t place_of(const struct gt_model *model, const struct gt_op *op)
-{
-	size_t low = 0, high = model->places.count;
-
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (model->places.at[middle].correlation < op->correlation)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	if (op->comm < GT_COMM_GROUPS || low == model->places.count ||
-	    model->places.at[low].correlation != op->correlation)
-		return 0;
-	if (!model->places.at[low].sequence)
-		return 0;
-	return place_in(model, op->comm, model->places.at[low].sequence);
-}
-
-static bool waits_for_all(const struct gt_model *model, uint32_t number, const struct gt_op *op,
-			  const void *data)
-{
-	(void)number;
-	(void)data;
-	return gt_communication_collective(gt_model_name(model, op->name)).together;
-}
-
-static int by_key(const void *a, const void *b, void *data)
-{
-	const struct gt_meetings *meetings = data;
-	uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
-	uint64_t of_x = meetings->all.at[x].key, of_y = meetings->all.at[y].key;
-
-	return of_x != of_y ? (of_x > of_y) - (of_x < of_y) : (x > y) - (x < y);
-}
-
-static int by_place(const void *a, const void *b, void *data)
-{
-	const struct gt_meetings *meetings = data;
-	uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
-	uint64_t of_x = meetings->all.at[x].place, of_y = meetings->all.at[y].place;
-
-	return of_x != of_y ? (of_x > of_y) - (of_x < of_y) : (x > y) - (x < y);
-}
-
-/* All indices in that order; NULL: no memory. */
-static uint32_t *sorted(struct gt_meetings *meetings,
-			int (*compare)(const void *a, const void *b, void *data))
-{
-	size_t count = meetings->all.count;
-	uint32_t *order = malloc((count + 1) * sizeof(*order));
-
-	for (size_t i = 0; order && i < count; i++)
-		order[i] = (uint32_t)i;
-	if (order)
-		qsort_r(order, count, sizeof(*order), compare, meetings);
-	return order;
-}
-
-static int sort_all(struct gt_meetings *meetings)
-{
-	meetings->by_key = sorted(meetings, by_key);
-	meetings->by_place = sorted(meetings, by_place);
-	return meetings->by_key && meetings->by_place ? 0 : -ENOMEM;
-}
-
-static int by_start(const void *a, const void *b)
-{
-	const struct gt_meeting *x = a, *y = b;
-
-	return x->start != y->start ? (x->start > y->start) - (x->start < y->start)
-				    : (x->op > y->op) - (x->op < y->op);
-}
-
-/* False: no clock has such a time. */
-static bool take_times(const struct gt_op *op, int64_t base, struct gt_meeting *meeting)
-{
-	return op->dur >= 0 && !__builtin_add_overflow(op->start, base, &meeting->start) &&
-	       !__builtin_add_overflow(meeting->start, op->dur, &meeting->end) &&
-	       meeting->start > -FAR && meeting->end < FAR;
-}
-
-/* Nobody need wait for a message without a byte, but in a barrier, which has none. */
-static bool is_empty(const struct gt_model_mpi_call *call, const struct gt_op *op)
-{
-	return !op->bytes && gt_mpi_class_of(call->function) != GT_MPI_CLASS_BARRIER;
-}
-
-static uint64_t place_of_mpi(const struct gt_model *model, const struct gt_model_mpi_call *call)
-{
-	return call->sequence && call->comm >= GT_COMM_GROUPS
-		       ? place_in(model, call->comm, call->sequence)
-		       : 0;
-}
-
-int gt_meetings_take(const struct gt_model *model, gt_meeting_test *is_in, const void *data,
-		     bool with_mpi, struct gt_meetings *ret_meetings)
-{
-	const struct gt_header *header = &model->reading.header;
-	int64_t base = header->has_base ? header->base_ns : 0;
-	size_t count = model->ops.count + (with_mpi ? model->mpi_calls.count : 0);
-
-	*ret_meetings = (struct gt_meetings){0};
-	is_in = is_in ? is_in : waits_for_all;
-	for (size_t i = 0; i < count; i++) {
-		struct gt_op op = gt_meeting_op(model, (uint32_t)i);
-		const struct gt_model_mpi_call *call =
-			i < model->ops.count ? NULL : &model->mpi_calls.at[i - model->ops.count];
-		struct gt_meeting meeting = {.op = (uint32_t)i};
-
-		if (!op.comm || (call && is_empty(call, &op)) ||
-		    !is_in(model, (uint32_t)i, &op, data) || !take_times(&op, base, &meeting))
-			continue;
-		meeting.key = key_of(model, &op);
-		meeting.place = call ? place_of_mpi(model, call) : place_of(model, &op);
-		if (!gt_vec_push(&ret_meetings->all, meeting))
-			return -ENOMEM;
-	}
-	if (with_mpi && ret_meetings->all.count)
-		qsort(ret_meetings->all.at, ret_meetings->all.count, sizeof(*ret_meetings->all.at),
-		      by_start);
-	return sort_all(ret_meetings);
-}
-
-void gt_meetings_fini(struct gt_meetings *meetings)
-{
-	gt_vec_free(&meetings->all);
-	free(meetings->by_key);
-	free(meetings->by_place);
-	meetings->by_key = meetings->by_place = NULL;
-}
 
 struct pairing {
 	const struct gt_meetings *a, *b;
@@ -445,21 +273,33 @@ static bool is_more(const struct common *x, const struct common *y)
 	return nx != ny ? nx > ny : nx && *x->a < *y->a;
 }
 
+/* Two kernels may exchange two messages: each is in one pair. */
+static int pair_once(struct pairing *p, uint32_t a, uint32_t b, bool *is_paired)
+{
+	if (is_paired[a] || is_paired[p->a->all.count + b])
+		return 0;
+	is_paired[a] = is_paired[p->a->all.count + b] = true;
+	return add(p, a, b) ? 0 : -ENOMEM;
+}
+
 /* Those of one place with each other: the several kernels of one in their order. */
 static int pair_by_place(struct pairing *p)
 {
+	bool *is_paired = calloc(p->a->all.count + p->b->all.count + 1, sizeof(*is_paired));
 	size_t i = 0, j = 0;
+	int rc = is_paired ? 0 : -ENOMEM;
 
-	while (i < p->a->all.count && j < p->b->all.count) {
+	while (!rc && i < p->a->place_count && j < p->b->place_count) {
 		uint32_t a = p->a->by_place[i], b = p->b->by_place[j];
-		uint64_t of_a = p->a->all.at[a].place, of_b = p->b->all.at[b].place;
+		uint64_t of_a = gt_meeting_place(p->a, a), of_b = gt_meeting_place(p->b, b);
 
-		if (of_a && of_a == of_b && !add(p, a, b))
-			return -ENOMEM;
+		if (of_a == of_b)
+			rc = pair_once(p, a / 2, b / 2, is_paired);
 		i += of_a <= of_b;
 		j += of_b <= of_a;
 	}
-	return 0;
+	free(is_paired);
+	return rc;
 }
 
 /* Those of @count places in by_key that are in no pair yet, to @out. */
@@ -496,13 +336,31 @@ static int pair_rest(struct pairing *p, const struct gt_clock_line *line, bool *
 	return rc;
 }
 
+/* A sender may have left before the receiver comes. */
+static int find_line(const struct pairing *p, struct gt_clock_line *ret_line)
+{
+	struct gt_met_pairs pairs = {0};
+	int rc = 0;
+
+	for (size_t i = 0; !rc && i < p->pairs->all.count; i++) {
+		const struct gt_met *met = &p->pairs->all.at[i];
+
+		if (!p->a->all.at[met->a].is_message && !gt_vec_push(&pairs.all, *met))
+			rc = -ENOMEM;
+	}
+	if (!rc)
+		rc = gt_meetings_line(p->a, p->b, &pairs, ret_line);
+	gt_vec_free(&pairs.all);
+	return rc;
+}
+
 static int pair_others(struct pairing *p)
 {
 	size_t a = p->a->all.count, b = p->b->all.count;
 	bool *paired = calloc(a + b, sizeof(*paired));
 	uint32_t *rest = calloc(a + b, sizeof(*rest));
 	struct gt_clock_line line;
-	int rc = paired && rest ? gt_meetings_line(p->a, p->b, p->pairs, &line) : -ENOMEM;
+	int rc = paired && rest ? find_line(p, &line) : -ENOMEM;
 
 	if (!rc && line.used)
 		rc = pair_rest(p, &line, paired, paired + a, rest);

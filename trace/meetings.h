@@ -16,9 +16,12 @@
 struct gt_meeting {
 	int64_t start, end; /* ns of the trace clock, which counts from 1970 where it has a base */
 	uint64_t key;       /* the same in all members: of kernel, bytes and group */
-	uint64_t place; /* the same in all members and of no other one: of group and place in it;
-			 * 0: not known */
-	uint32_t op;    /* gt_meeting_op() */
+	uint64_t place;  /* the same in all members and of no other one: of group and place in it;
+			  * 0: not known */
+	uint64_t other;  /* of sends and receives, whose place is that of a message between two, and
+			  * which may have another one with a third; 0: none */
+	bool is_message; /* place is that of a message */
+	uint32_t op;     /* gt_meeting_op() */
 };
 
 /* What a meeting is: the kernel of that number in the model's ops, or behind them a call of MPI as
@@ -35,8 +38,18 @@ static inline bool gt_meeting_is_mpi(const struct gt_model *model, uint32_t numb
 struct gt_meetings {
 	GT_VEC(struct gt_meeting) all; /* by start */
 	uint32_t *by_key;              /* indices in all: by key, then start */
-	uint32_t *by_place;            /* indices in all: by place, then start */
+	uint32_t *
+		by_place; /* indices in all, twice; plus 1: its other place. By place, then start */
+	size_t place_count;
 };
+
+/* The place of an entry of by_place. */
+static inline uint64_t gt_meeting_place(const struct gt_meetings *meetings, uint32_t at)
+{
+	const struct gt_meeting *meeting = &meetings->all.at[at / 2];
+
+	return at % 2 ? meeting->other : meeting->place;
+}
 
 /* Whether the collective of that number, which is @op, is to be taken. */
 typedef bool gt_meeting_test(const struct gt_model *model, uint32_t number, const struct gt_op *op,

@@ -26,6 +26,7 @@ void gt_model_fini(struct gt_model *model)
 	gt_vec_free(&model->mangled);
 	gt_vec_free(&model->groups);
 	gt_vec_free(&model->places);
+	gt_vec_free(&model->messages);
 	gt_vec_free(&model->forwards);
 	gt_vec_free(&model->library_work);
 	gt_vec_free(&model->failed_calls);

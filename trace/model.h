@@ -48,6 +48,13 @@ struct gt_collective_place {
 	uint64_t sequence; /* from 1; 0: not clear */
 };
 
+/* Which messages a kernel sends and receives, each a hash of sender, receiver and number: the first
+ * one of each direction, if they are to, from one rank. 0: none, or not known. */
+struct gt_message_place {
+	int64_t correlation;
+	uint64_t sent, received;
+};
+
 /* Where the forward operator of a launch of PyTorch's backward pass launched: run --pytorch. */
 struct gt_model_forward {
 	int64_t correlation;
@@ -287,6 +294,7 @@ struct gt_model {
 	GT_VEC(uint32_t) groups;  /* of processes that communicate: names, with their members */
 	uint32_t group_size[UINT8_MAX + 1];        /* members, by index in groups; 0: not known */
 	GT_VEC(struct gt_collective_place) places; /* by correlation, one for each */
+	GT_VEC(struct gt_message_place) messages;  /* by correlation, one for each */
 	GT_VEC(struct gt_model_forward) forwards;  /* by correlation, one for each */
 	GT_VEC(struct gt_model_work) library_work; /* by correlation */
 	GT_VEC(uint32_t) failed_calls;             /* of libraries: their numbers, by number */

@@ -58,6 +58,16 @@ static void write_model(struct gt_rank_writer *w, const struct gt_rank_excerpt *
 		correlation = place->correlation;
 		sequence = place->sequence;
 	}
+	gt_pack_put(&w->body, model->messages.count);
+	correlation = 0;
+	for (size_t i = 0; i < model->messages.count; i++) {
+		const struct gt_message_place *place = &model->messages.at[i];
+
+		gt_rank_put_step(&w->body, (uint64_t)place->correlation, (uint64_t)correlation);
+		gt_pack_put(&w->body, place->sent);
+		gt_pack_put(&w->body, place->received);
+		correlation = place->correlation;
+	}
 	write_meetings(w, excerpt);
 	gt_rank_write_times(w, excerpt->steps.at, excerpt->steps.count);
 	gt_rank_write_times(w, excerpt->kernels.at, excerpt->kernels.count);
@@ -122,6 +132,20 @@ static int read_places(struct gt_rank_reader *r, struct gt_model *model)
 	return 0;
 }
 
+static int read_messages(struct gt_rank_reader *r, struct gt_model *model)
+{
+	struct gt_message_place place = {0};
+
+	for (size_t count = gt_pack_take_count(&r->in); count; count--) {
+		place.correlation = (int64_t)gt_rank_take_step(&r->in, (uint64_t)place.correlation);
+		place.sent = gt_pack_take(&r->in);
+		place.received = gt_pack_take(&r->in);
+		if (!gt_vec_push(&model->messages, place))
+			return -ENOMEM;
+	}
+	return 0;
+}
+
 static int read_meetings(struct gt_rank_reader *r)
 {
 	struct gt_rank_fields last = {0};
@@ -147,6 +171,8 @@ static int read_model(struct gt_rank_reader *r, struct gt_rank_sent *sent)
 		rc = read_groups(r, &sent->model);
 	if (!rc)
 		rc = read_places(r, &sent->model);
+	if (!rc)
+		rc = read_messages(r, &sent->model);
 	if (!rc)
 		rc = read_meetings(r);
 	if (!rc)

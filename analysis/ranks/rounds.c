@@ -19,6 +19,7 @@
 struct party {
 	struct gt_meetings meetings;
 	uint32_t *round;
+	bool has_messages;
 	bool is_peer; /* it has some, and no process before it with some has its rank */
 };
 
@@ -111,6 +112,8 @@ static int take(struct finding *find, struct gt_rounds *rounds)
 			continue;
 		}
 		party->is_peer = party->meetings.all.count > 0;
+		for (size_t i = 0; i < party->meetings.all.count; i++)
+			party->has_messages |= party->meetings.all.at[i].is_message;
 		rounds->processes += party->is_peer;
 		party->round = malloc((party->meetings.all.count + 1) * sizeof(*party->round));
 		if (!party->round)
@@ -131,6 +134,14 @@ static bool open_rounds(struct finding *find, struct party *party)
 	return find->rounds > before;
 }
 
+/* A kernel that sends to one and receives from another is between two that have no message in
+ * common. */
+static bool is_chain(const struct party *party, const struct party *peer, const struct gt_met *met)
+{
+	return party->meetings.all.at[met->a].is_message &&
+	       peer->meetings.all.at[met->b].is_message;
+}
+
 static int join(struct party *party, struct party *peer, uint32_t first, struct gt_rounds *rounds)
 {
 	struct gt_met_pairs pairs;
@@ -141,7 +152,8 @@ static int join(struct party *party, struct party *peer, uint32_t first, struct 
 	for (size_t i = 0; !rc && i < pairs.all.count; i++) {
 		uint32_t round = party->round[pairs.all.at[i].a];
 
-		if (round >= first && peer->round[pairs.all.at[i].b] == NO_ROUND)
+		if ((round >= first || is_chain(party, peer, &pairs.all.at[i])) &&
+		    peer->round[pairs.all.at[i].b] == NO_ROUND)
 			peer->round[pairs.all.at[i].b] = round;
 	}
 	gt_vec_free(&pairs.all);
@@ -154,12 +166,13 @@ static int join_all(struct finding *find, struct gt_rounds *rounds)
 
 	for (size_t f = 0; !rc && f < find->job->count; f++) {
 		uint32_t first = find->rounds;
+		struct party *party = &find->parties[f];
 
-		if (!find->parties[f].is_peer || !open_rounds(find, &find->parties[f]))
+		if (!party->is_peer || (!open_rounds(find, party) && !party->has_messages))
 			continue;
 		for (size_t g = f + 1; !rc && g < find->job->count; g++)
 			if (find->parties[g].is_peer)
-				rc = join(&find->parties[f], &find->parties[g], first, rounds);
+				rc = join(party, &find->parties[g], first, rounds);
 	}
 	return rc;
 }

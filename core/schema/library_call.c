@@ -92,6 +92,8 @@ static const char *const names[GT_LIBRARY_ARG_COUNT_] = {
 	[GT_LIBRARY_POLLS] = "polls before",
 	[GT_LIBRARY_PROTOCOL] = "protocol",
 	[GT_LIBRARY_CHANNELS] = "channels",
+	[GT_LIBRARY_SEND_NUMBER] = "Send Seq",
+	[GT_LIBRARY_RECEIVE_NUMBER] = "Recv Seq",
 	[GT_LIBRARY_TRANSFERS] = "transfers",
 	[GT_LIBRARY_WAIT_GPU] = "GPU wait (ns)",
 	[GT_LIBRARY_WAIT_PEER] = "peer wait (ns)",
@@ -335,6 +337,24 @@ static void put_network(struct put *put, const struct gt_library_call *call)
 		put_number(put, GT_LIBRARY_WAIT_GPU + i, call->wait[i]);
 }
 
+/* Of a launch with messages to one rank and from one both. */
+static void put_peers(struct put *put, const struct gt_library_call *call)
+{
+	if (call->is_mpi || (!call->to_number && !call->from_number)) {
+		if (call->peer)
+			put_number(put, peer_of(call), call->peer - 1u);
+		return;
+	}
+	if (call->from_number)
+		put_number(put, GT_LIBRARY_SOURCE, call->from - 1u);
+	if (call->to_number)
+		put_number(put, GT_LIBRARY_DESTINATION, call->to - 1u);
+	if (call->to_number)
+		put_number(put, GT_LIBRARY_SEND_NUMBER, call->to_number);
+	if (call->from_number)
+		put_number(put, GT_LIBRARY_RECEIVE_NUMBER, call->from_number);
+}
+
 static void put_collective(struct put *put, const struct gt_library_call *call, bool of_kernel)
 {
 	if (call->is_mpi)
@@ -348,8 +368,8 @@ static void put_collective(struct put *put, const struct gt_library_call *call, 
 	put_communicator(put, call->communicator);
 	if (call->rank)
 		put_number(put, GT_LIBRARY_RANK, call->rank - 1u);
-	if (call->peer && !call->is_network)
-		put_number(put, peer_of(call), call->peer - 1u);
+	if (!call->is_network)
+		put_peers(put, call);
 	if (call->sequence)
 		put_number(put, GT_LIBRARY_SEQUENCE, call->sequence);
 	if (call->operations > 1 && !call->is_network)
@@ -451,10 +471,12 @@ void gt_library_set_number(struct gt_library_call *call, enum gt_library_arg arg
 						       [GT_LIBRARY_RECEIVED] = &call->out,
 						       [GT_LIBRARY_SEQUENCE] = &call->sequence,
 						       [GT_LIBRARY_GROUP] = &call->communicator};
-	uint32_t *const counts[GT_LIBRARY_ARG_COUNT_] = {[GT_LIBRARY_RANKS] = &call->ranks,
-							 [GT_LIBRARY_OPERATIONS] =
-								 &call->operations,
-							 [GT_LIBRARY_POLLS] = &call->polls};
+	uint32_t *const counts[GT_LIBRARY_ARG_COUNT_] = {
+		[GT_LIBRARY_RANKS] = &call->ranks,
+		[GT_LIBRARY_OPERATIONS] = &call->operations,
+		[GT_LIBRARY_POLLS] = &call->polls,
+		[GT_LIBRARY_SEND_NUMBER] = &call->to_number,
+		[GT_LIBRARY_RECEIVE_NUMBER] = &call->from_number};
 	uint32_t *const numbers[GT_LIBRARY_ARG_COUNT_] = {
 		[GT_LIBRARY_RANK] = &call->rank,
 		[GT_LIBRARY_ROOT] = &call->peer,
@@ -479,6 +501,10 @@ void gt_library_set_number(struct gt_library_call *call, enum gt_library_arg arg
 		*counts[arg] = (uint32_t)number;
 	else if (numbers[arg])
 		*numbers[arg] = (uint32_t)number + 1;
+	if (arg == GT_LIBRARY_DESTINATION && !call->is_mpi && !call->is_network)
+		call->to = call->peer;
+	else if (arg == GT_LIBRARY_SOURCE && !call->is_mpi && !call->is_network)
+		call->from = call->peer;
 }
 
 /* Where it is certain how many elements they are. */
@@ -558,41 +584,4 @@ void gt_library_parse(const char *text, size_t length, struct gt_library_call *c
 		text += part;
 		length -= comma ? part : length;
 	}
-}
-
-/* ---- a group ---- */
-
-#define KEEP_COMMON(member, nothing)                                                               \
-	one->member = one->member == other->member ? one->member : (nothing)
-
-static void keep_common(struct gt_library_call *one, const struct gt_library_call *other)
-{
-	KEEP_COMMON(communicator, 0);
-	KEEP_COMMON(rank, 0);
-	KEEP_COMMON(ranks, 0);
-	KEEP_COMMON(device, 0);
-	KEEP_COMMON(function, GT_NCCL_NONE);
-	KEEP_COMMON(dtype, 0);
-	KEEP_COMMON(reduction, 0);
-	KEEP_COMMON(peer, 0);
-	KEEP_COMMON(algorithm, 0);
-	KEEP_COMMON(protocol, 0);
-	KEEP_COMMON(channels, 0);
-	one->in = one->out = 0;
-}
-
-/* The sequence is that of the first one: the others follow it in all members. */
-void gt_library_fuse(struct gt_library_call *call, const struct gt_library_call *other)
-{
-	uint32_t operations = call->operations + other->operations;
-
-	if (call->is_math || other->is_math)
-		return;
-	if (!call->operations)
-		*call = *other;
-	else
-		keep_common(call, other);
-	if (!call->communicator)
-		call->sequence = 0;
-	call->operations = operations;
 }

@@ -44,15 +44,30 @@ struct gt_library_call {
 					uint8_t reduction; /* ncclRedOp_t + 1; 0: none */
 					/* called between ncclGroupStart and ncclGroupEnd */
 					uint8_t in_group;
-					/* of MPI alone: */
-					uint8_t has_tag;
-					int32_t tag; /* from 0 */
-					/* plus 1: whom it receives from; peer: whom it sends to */
-					uint32_t source;
-					/* of its like that found nothing, since the one before */
-					uint32_t polls;
-					/* of NCCL alone: */
-					/* told by a payload of NVTX, which has bytes only */
+					uint8_t has_tag; /* of MPI alone */
+					union {
+						/* of MPI alone: */
+						struct {
+							int32_t tag; /* from 0 */
+							/* plus 1: whom it receives from;
+							 * peer: whom it sends to */
+							uint32_t source;
+							/* of its like that found nothing,
+							 * since the one before */
+							uint32_t polls;
+						};
+						/* of NCCL alone: plus 1: whom it sends to, whom it
+						 * receives from; GT_LIBRARY_SEVERAL: in one launch
+						 * several; and how manieth message that is between
+						 * the two in that direction, of a launch the first
+						 * one, from 1; 0: not known */
+						struct {
+							uint32_t to, from, to_number;
+						};
+					};
+					uint32_t from_number; /* of NCCL alone */
+					/* of NCCL: told by a payload of NVTX, which has bytes only
+					 */
 					uint8_t untyped;
 				};
 				/* if is_network: ns, enum gt_nccl_wait; in and out are bytes */
@@ -74,8 +89,10 @@ struct gt_library_call {
 	uint8_t told;       /* operations that add up to it, at most 255. In no trace */
 };
 
+#define GT_LIBRARY_SEVERAL UINT32_MAX
+
 /* The slice that sums up what the proxies of one operation waited for. */
-#define GT_NCCL_NETWORK "NCCL network"
+#define GT_NCCL_NETWORK    "NCCL network"
 
 /* Arguments of such a call in a trace, in this order. */
 enum gt_library_arg {
@@ -132,6 +149,8 @@ enum gt_library_arg {
 	GT_LIBRARY_POLLS,
 	GT_LIBRARY_PROTOCOL,
 	GT_LIBRARY_CHANNELS,
+	GT_LIBRARY_SEND_NUMBER,
+	GT_LIBRARY_RECEIVE_NUMBER,
 	GT_LIBRARY_TRANSFERS, /* of the network, and the waits in the order of enum gt_nccl_wait */
 	GT_LIBRARY_WAIT_GPU,
 	GT_LIBRARY_WAIT_PEER,

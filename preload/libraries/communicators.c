@@ -5,11 +5,10 @@
  */
 #include "preload/libraries/communicators.h"
 
-#include <stdbool.h>
-
 #include "preload/libraries/nccl_real.h"
 
 #define HOLE       ((nccl_comm)1)
+#define NEAR       32u /* places that a pair may have */
 #define FNV_OFFSET 0xcbf29ce484222325u
 #define FNV_PRIME  0x100000001b3u
 #define SCATTER    0x9e3779b97f4a7c15u
@@ -18,6 +17,12 @@
 typedef int (*ask_fn)(nccl_comm comm, int *value);
 
 static struct nccl_communicator table[NCCL_COMMUNICATORS];
+
+/* Nothing is taken from it: a communicator that is made later has another id. */
+static struct {
+	_Atomic uint64_t key; /* 0: free */
+	_Atomic uint32_t count;
+} messages[NCCL_MESSAGES];
 
 static uint64_t mix(uint64_t value)
 {
@@ -176,4 +181,32 @@ struct nccl_communicator *nccl_communicator_find(nccl_comm handle)
 	if (c && __builtin_expect(!atomic_load_explicit(&c->asked, memory_order_relaxed), 0))
 		ask_nccl(c, handle);
 	return c;
+}
+
+/* Several ranks of one communicator may be in this process. */
+static uint64_t key_of(const struct nccl_communicator *c, uint64_t id, int peer, bool sends)
+{
+	uint64_t key = mix(mix(id + (uintptr_t)c) + (uint64_t)(uint32_t)peer * 2 + sends);
+
+	return key ? key : 1;
+}
+
+_Atomic uint32_t *nccl_messages(const struct nccl_communicator *communicator, int peer, bool sends)
+{
+	uint64_t id =
+		communicator ? atomic_load_explicit(&communicator->id, memory_order_relaxed) : 0;
+	uint64_t key = key_of(communicator, id, peer, sends);
+
+	for (unsigned int i = 0; id && peer >= 0 && i < NEAR; i++) {
+		size_t at = (size_t)(key + i) % NCCL_MESSAGES;
+		uint64_t there = atomic_load_explicit(&messages[at].key, memory_order_relaxed);
+
+		if (there == key)
+			return &messages[at].count;
+		if (!there && atomic_compare_exchange_strong(&messages[at].key, &there, key))
+			return &messages[at].count;
+		if (there == key)
+			return &messages[at].count;
+	}
+	return NULL;
 }

@@ -7,6 +7,7 @@
 #define GT_PRELOAD_LIBRARIES_COMMUNICATORS_H
 
 #include <stdatomic.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -39,6 +40,13 @@ struct nccl_communicator *nccl_communicator_find(nccl_comm handle);
 
 /* NULL: it is not known. NCCL is not asked: it may be ended by another thread than uses it. */
 struct nccl_communicator *nccl_communicator_known(nccl_comm handle);
+
+/* Pairs of a communicator and a direction to or from a rank; of more nothing is known. */
+#define NCCL_MESSAGES 8192u
+
+/* How many messages there have been to or from @peer: the nth that one rank sends to another is the
+ * nth that the other receives from it. NULL: no room, or members have no id in common. */
+_Atomic uint32_t *nccl_messages(const struct nccl_communicator *communicator, int peer, bool sends);
 
 /* An id of what all members have in common. */
 uint64_t nccl_id_of_bytes(const void *data, size_t length);

@@ -43,6 +43,21 @@ static bool is_counted(enum gt_nccl_function function)
 	       function != GT_NCCL_WAIT_SIGNAL;
 }
 
+/* Sends and receives: which of them belong together. */
+static void number_message(struct library_entry *entry, const struct library_operation *operation,
+			   const struct nccl_communicator *c, struct gt_library_call *call)
+{
+	bool sends = operation->function == GT_NCCL_SEND;
+
+	if (!sends && operation->function != GT_NCCL_RECV)
+		return;
+	*(sends ? &call->to : &call->from) = call->peer;
+	entry->messages = nccl_messages(c, operation->peer, sends);
+	if (entry->messages)
+		*(sends ? &call->to_number : &call->from_number) =
+			atomic_load_explicit(entry->messages, memory_order_relaxed) + 1;
+}
+
 static bool is_outermost(struct library_entry *entry)
 {
 	*entry = (struct library_entry){.outermost = self.inside++ == 0};
@@ -68,6 +83,7 @@ void library_begin(struct library_entry *entry, const struct library_operation *
 		entry->counted = c;
 		call.sequence = atomic_load_explicit(&c->sequence, memory_order_relaxed) + 1;
 	}
+	number_message(entry, operation, c, &call);
 	tell(entry, &call);
 }
 
@@ -102,6 +118,8 @@ void library_end(struct library_entry *entry, int result)
 	self.inside--;
 	if (entry->counted && accepted)
 		atomic_fetch_add_explicit(&entry->counted->sequence, 1, memory_order_relaxed);
+	if (entry->messages && accepted)
+		atomic_fetch_add_explicit(entry->messages, 1, memory_order_relaxed);
 	if (entry->sink)
 		entry->sink->end(result);
 }

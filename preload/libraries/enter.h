@@ -15,6 +15,7 @@
 struct library_entry {
 	const struct gt_library_sink *sink; /* NULL: nobody has been told */
 	struct nccl_communicator *counted;  /* whose sequence it will raise, or NULL */
+	_Atomic uint32_t *messages;         /* that it will raise, or NULL */
 	bool outermost;                     /* NCCL calls some of its functions itself */
 };
 

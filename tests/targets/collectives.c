@@ -6,11 +6,11 @@
  *                                                   the file ID; the host comes so much later than
  *                                                   the others to each collective, or, with -1,
  *                                                   before them
- *   collectives grid ID STEPS LATE_NS               a rank under Open MPI's mpirun: its pair, its
- *                                                   column of all pairs, and all have collectives
- *   collectives parts ID RANK RANKS                 communicators made in all ways, from others too
- *   collectives missing ID RANK RANKS ABSENT        ABSENT comes to the tenth all-reduce of its
- * half only when the file ID.go is there collectives device COUNT                        one
+ *   collectives pipe ID RANK RANKS STEPS LATE_NS    a rank that sends and receives; LATE_NS is no
+ * matter collectives grid ID STEPS LATE_NS               a rank under Open MPI's mpirun: its pair,
+ * its column of all pairs, and all have collectives collectives parts ID RANK RANKS communicators
+ * made in all ways, from others too collectives missing ID RANK RANKS ABSENT        ABSENT comes to
+ * the tenth all-reduce of its half only when the file ID.go is there collectives device COUNT one
  * process with several devices collectives errors                              calls that fail
  *   collectives again                               all of them in one variable, at one address
  *   collectives cost N                              ns of a call of NCCL that launches nothing, and
@@ -194,6 +194,47 @@ static void grouped(CUstream stream, ncclComm_t comm, int rank, int ranks, struc
 	SHOW(ncclRecv(NULL, 512, ncclInt8, (rank + ranks - 1) % ranks, comm, stream));
 	PASS(gate, SHOW(ncclGroupEnd()));
 	check(cuStreamSynchronize(stream));
+}
+
+static void pass_on(ncclComm_t comm, CUstream stream, int from, int to, int ranks)
+{
+	if (from >= 0 && from < ranks)
+		ncclRecv(NULL, COUNT, ncclFloat, from, comm, stream);
+	if (to >= 0 && to < ranks)
+		ncclSend(NULL, COUNT, ncclFloat, to, comm, stream);
+}
+
+/* What goes down a pipeline and back, an exchange of two ranks, and two messages that one side
+ * sends in one kernel and the other receives in two. */
+static int pipe_line(char **words)
+{
+	int rank = atoi(words[1]), ranks = atoi(words[2]), steps = atoi(words[3]), peer = rank ^ 1;
+	CUfunction compute = use_device(0);
+	ncclUniqueId id = share_id(words[0], rank);
+	ncclComm_t comm;
+	CUstream stream;
+
+	check(cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING));
+	SHOW(ncclCommInitRank(&comm, ranks, id, rank));
+	for (int i = 0; i < steps; i++) {
+		run_kernels(compute, stream);
+		pass_on(comm, stream, rank - 1, rank + 1, ranks);
+		pass_on(comm, stream, rank + 1, rank - 1, ranks);
+		ncclGroupStart();
+		ncclSend(NULL, 512, ncclInt8, peer, comm, stream);
+		ncclRecv(NULL, 512, ncclInt8, peer, comm, stream);
+		ncclGroupEnd();
+		if (rank % 2 == 0)
+			ncclGroupStart();
+		for (int k = 0; k < 2; k++)
+			rank % 2 ? ncclRecv(NULL, 64, ncclInt8, peer, comm, stream)
+				 : ncclSend(NULL, 64, ncclInt8, peer, comm, stream);
+		if (rank % 2 == 0)
+			ncclGroupEnd();
+		check(cuStreamSynchronize(stream));
+	}
+	SHOW(ncclCommDestroy(comm));
+	return 0;
 }
 
 static int train(char **words)
@@ -544,6 +585,8 @@ int main(int argc, char **argv)
 {
 	if (argc == 7 && !strcmp(argv[1], "train"))
 		return train(argv + 2);
+	if (argc == 7 && !strcmp(argv[1], "pipe"))
+		return pipe_line(argv + 2);
 	if (argc >= 5 && !strcmp(argv[1], "parts"))
 		return parts(argv + 2);
 	if (argc == 6 && !strcmp(argv[1], "missing"))

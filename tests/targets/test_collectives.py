@@ -48,9 +48,9 @@ ARGUMENTS = {
     "ncclScatter": {"Collective name": "scatter", "dtype": "UInt32", "In msg nelems": 256, "Out msg nelems": 64,
                     "message bytes": 1024, "Root Rank": 0},
     "ncclSend": {"Collective name": "send", "dtype": "Char", "In msg nelems": 512, "Out msg nelems": 512,
-                 "message bytes": 512, "Dst Rank": 0},
+                 "message bytes": 512, "Dst Rank": 0, "Send Seq": 1},
     "ncclRecv": {"Collective name": "recv", "dtype": "Char", "In msg nelems": 512, "Out msg nelems": 512,
-                 "message bytes": 512, "Src Rank": 2},
+                 "message bytes": 512, "Src Rank": 2, "Recv Seq": 1},
 }
 
 
@@ -145,7 +145,8 @@ class Collectives(unittest.TestCase):
         kernels = sorted((e for e in trace.gpu if e["name"].startswith("nccl")), key=lambda e: e["ts"])
         self.assertEqual(len(kernels), 2 * STEPS + 8)
         keys = {"Collective name", "dtype", "In msg nelems", "Out msg nelems", "reduction", "Group size",
-                "Process Group Name", "Rank", "Root Rank", "Seq", "fused operations", "Src Rank", "Dst Rank"}
+                "Process Group Name", "Rank", "Root Rank", "Seq", "fused operations", "Src Rank", "Dst Rank",
+                "Send Seq", "Recv Seq"}
         alone = [e for e in self.calls(trace) if "Seq" in e["args"] and e["name"] != "ncclReduceScatter"]
         for kernel, call in zip(kernels, alone):
             self.assertEqual({k: v for k, v in kernel["args"].items() if k in keys},
@@ -156,8 +157,9 @@ class Collectives(unittest.TestCase):
                  "fused operations": 2}
         self.assertEqual(fused[0], {"Collective name": "_reduce_scatter_base", "dtype": "Half", "reduction": "max",
                                     "Seq": 2 * STEPS + 6, **group})
-        self.assertEqual({k: v for k, v in fused[1].items() if k not in ("Src Rank", "Dst Rank", "Root Rank")},
-                         {"dtype": "Char", **group})
+        rank = group["Rank"]
+        self.assertEqual(fused[1], {"dtype": "Char", "Dst Rank": (rank + 1) % RANKS, "Src Rank": (rank - 1) % RANKS,
+                                    "Send Seq": 1, "Recv Seq": 1, **group})
 
     def test_calls_and_kernels(self):
         traces = {rank: trace_file.Trace(path) for rank, path in self.train().items()}
@@ -260,6 +262,61 @@ class Collectives(unittest.TestCase):
             trace.slices = [e for e in trace.slices if e["name"] != "NCCL network"]
             self.check_kernels(trace, self.check_calls(trace, rank))
         self.check_rank_network(sums)
+
+    def run_pipe(self, *options):
+        """The traces of a job whose ranks send and receive, by rank."""
+        self.run_program(options=["--libraries=nccl", *options], shell=["sh", "-c", start_ranks(mode="pipe"), self.folder])
+        self.assertFalse(os.path.exists(self.folder + "/failed"))
+        return {int(os.path.basename(path)[4]): path for path in glob.glob(self.folder + "/out/**/rank*", recursive=True)}
+
+    def check_messages(self, folder, rounds, alone, ranks=2, fused=False):
+        """How many kernels of two ranks @ranks said are one, and how many have no counterpart."""
+        code, out, err = tool("ranks", "--format=json", folder)
+        self.assertEqual(code, 0, out + err)
+        rows = [row for row in json.loads(out)["rank_collectives"] if row["Collective"] == "SendRecv" and
+                (not fused or row["Size (MB)"] is None)]
+        self.assertEqual({row["Ranks"] for row in rows}, {ranks})
+        self.assertEqual(sum(row["Count"] for row in rows), rounds, rows)
+        self.assertEqual(f"{alone} collective kernels have no counterpart" in err, alone > 0, err)
+
+    def test_messages(self):
+        """The nth that one rank sends to another is the nth that the other receives from it: single ones, exchanges and two
+        in a group, of which only one side makes one kernel; whatever clocks say, what was lost, and when a trace begins."""
+        traces = self.run_pipe()
+        kernels = {rank: [e["args"] for e in trace_file.Trace(path).gpu if e["name"].startswith("nccl")] for rank, path in traces.items()}
+        for rank, of_rank in kernels.items():
+            for peer in range(RANKS):
+                sent = [k["Send Seq"] for k in of_rank if k.get("Dst Rank") == peer]
+                received = [k["Recv Seq"] for k in kernels[peer] if k.get("Src Rank") == rank]
+                pair = rank ^ 1 == peer
+                # a step: one down or back, an exchange, and two that one side sends in one kernel
+                step = [1, 2, 3] if pair and rank % 2 == 0 else [1, 2] if pair else [1] if abs(rank - peer) == 1 else []
+                last = 4 if pair and rank % 2 == 0 else len(step)
+                self.assertEqual(sorted(sent), [last * i + n for i in range(STEPS) for n in step], (rank, peer))
+                self.assertEqual(sorted(received), [last * i + n for i in range(STEPS) for n in range(1, last + 1)], (rank, peer))
+        self.check_messages(self.folder + "/out", 10 * STEPS, 2 * STEPS)
+        # rank 1 lost two messages to rank 2, rank 2 began late
+        os.mkdir(self.folder + "/cut")
+        for rank, path in traces.items():
+            with open(path, encoding="utf-8") as file:
+                trace = json.load(file)
+            lost = [e for e in trace["traceEvents"] if e.get("cat") == "kernel" and e["name"].startswith("nccl") and
+                    (rank == 1 and e["args"].get("Dst Rank") == 2 and e["args"]["Send Seq"] in (3, 7) or
+                     rank == 2 and e["args"].get("Src Rank") == 1 and e["args"]["Recv Seq"] < 3)]
+            self.assertEqual(len(lost), 2 if rank in (1, 2) else 0)
+            trace["traceEvents"] = [e for e in trace["traceEvents"] if e not in lost]
+            with open(self.folder + f"/cut/{os.path.basename(path)}", "w", encoding="utf-8") as file:
+                json.dump(trace, file)
+        self.check_messages(self.folder + "/cut", 10 * STEPS - 4, 2 * STEPS + 4)
+
+    def test_messages_of_a_ring(self):
+        """Each sends to the next one and receives from the one before, in one kernel: they are one."""
+        self.train()
+        self.check_messages(self.folder + "/out", 1, 0, ranks=RANKS, fused=True)
+
+    def test_messages_of_perfetto(self):
+        self.run_pipe("--format=perfetto")
+        self.check_messages(self.folder + "/out", 10 * STEPS, 2 * STEPS)
 
     def test_profiler_perfetto(self):
         path = self.train("--format=perfetto", libraries="nccl-profiler", SIMNCCL_NETWORK="5000")[1]

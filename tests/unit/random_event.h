@@ -92,14 +92,16 @@ static struct gt_library_call any_library(bool of_kernel)
 
 	if (any(3) == 0)
 		return any_math(of_kernel);
-	if (call.function == GT_NCCL_SEND)
-		call.peer = 1 + any(2);
-	else
+	if (call.function == GT_NCCL_SEND) {
+		call.peer = call.to = 1 + any(2);
+		call.to_number = any(3);
+	} else
 		call.sequence = 1 + any(100000);
 	if (of_kernel && any(3) == 0) {
 		call.operations = 2 + any(3);
 		call.function = GT_NCCL_NONE;
 		call.peer = 0;
+		call.to = call.to_number ? call.to : 0;
 	}
 	if (!of_kernel)
 		call.result = (int32_t)any(3);
@@ -109,7 +111,7 @@ static struct gt_library_call any_library(bool of_kernel)
 /* What a range of NCCL itself tells, of its kernel with the type that the name says. */
 static struct gt_library_call any_untyped(bool of_kernel)
 {
-	return (struct gt_library_call){
+	struct gt_library_call call = {
 		.untyped = true,
 		.function = (uint8_t)(any(2) ? GT_NCCL_ALL_GATHER : GT_NCCL_RECV),
 		.operations = 1,
@@ -120,6 +122,9 @@ static struct gt_library_call any_untyped(bool of_kernel)
 		.out = any(2) << any(50),
 		.dtype = (uint8_t)(of_kernel ? any(12) : 0),
 		.peer = any(3)};
+
+	call.from = call.function == GT_NCCL_RECV ? call.peer : 0;
+	return call;
 }
 
 static void fill_kernel(struct trace *t, struct gt_event *e)

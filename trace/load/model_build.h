@@ -175,6 +175,9 @@ uint8_t gt_build_group_of(struct gt_model *model, const char *name, const char *
  * PyTorch's Seq counts sends as well. 0 or -ENOMEM. */
 int gt_build_place(struct gt_model *model, int64_t correlation, uint64_t sequence);
 int gt_build_place_of(struct gt_model *model, const struct gt_trace_event *record);
+/* The same of messages of NCCL. */
+int gt_build_messages(struct gt_model *model, int64_t correlation,
+		      const struct gt_library_call *call);
 
 /* Sorts them; one for each launch, and none where it is said to have several. */
 void gt_build_places(struct gt_model *model);

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/hash.h"
 #include "trace/load/model_build.h"
 
 int64_t gt_build_message(const struct gt_trace_event *record)
@@ -102,19 +103,63 @@ int gt_build_place(struct gt_model *model, int64_t correlation, uint64_t sequenc
 	return gt_vec_push(&model->places, place) ? 0 : -ENOMEM;
 }
 
+/* 0: there is none. */
+static uint64_t message_of(uint32_t from, uint32_t to, uint32_t number)
+{
+	uint64_t hash = gt_hash_pair((uint64_t)from << 32 | to, number);
+
+	return from && to && number ? hash | 1 : 0;
+}
+
+int gt_build_messages(struct gt_model *model, int64_t correlation,
+		      const struct gt_library_call *call)
+{
+	struct gt_message_place place = {
+		.correlation = correlation,
+		.sent = message_of(call->rank, call->to, call->to_number),
+		.received = message_of(call->from, call->rank, call->from_number),
+	};
+
+	if (correlation < 0 || (!place.sent && !place.received))
+		return 0;
+	return gt_vec_push(&model->messages, place) ? 0 : -ENOMEM;
+}
+
+static uint32_t number_of(const struct gt_trace_event *record, enum gt_arg arg)
+{
+	int64_t number = gt_record_int(record, arg, 0);
+
+	return number > 0 && number < UINT32_MAX ? (uint32_t)number : 0;
+}
+
+/* 0: there is none. */
+static uint32_t plus_one(const struct gt_trace_event *record, enum gt_arg arg)
+{
+	int64_t number = gt_record_int(record, arg, -1);
+
+	return number >= 0 && number < INT32_MAX ? (uint32_t)number + 1 : 0;
+}
+
 int gt_build_place_of(struct gt_model *model, const struct gt_trace_event *record)
 {
 	const struct gt_span *group = &record->arg[GT_ARG_COLLECTIVE_GROUP];
 	int64_t sequence = gt_record_int(record, GT_ARG_COLLECTIVE_PLACE, 0);
+	int64_t correlation = gt_record_int(record, GT_ARG_CORRELATION, -1);
 	struct gt_library_call call = {0};
 
-	if (sequence <= 0 || !gt_record_has(record, GT_ARG_COLLECTIVE_GROUP))
+	if (!gt_record_has(record, GT_ARG_COLLECTIVE_GROUP))
 		return 0;
 	gt_library_set_text(&call, GT_LIBRARY_GROUP, group->text, group->len);
 	if (!call.communicator)
 		return 0;
-	return gt_build_place(model, gt_record_int(record, GT_ARG_CORRELATION, -1),
-			      (uint64_t)sequence);
+	if (sequence > 0)
+		return gt_build_place(model, correlation, (uint64_t)sequence);
+	call.rank = plus_one(record, GT_ARG_MESSAGE_RANK);
+	call.to = plus_one(record, GT_ARG_MESSAGE_TO);
+	call.from = plus_one(record, GT_ARG_MESSAGE_FROM);
+	call.to_number = number_of(record, GT_ARG_MESSAGE_SENT);
+	call.from_number = number_of(record, GT_ARG_MESSAGE_RECEIVED);
+	return gt_build_messages(model, correlation, &call);
 }
 
 static int by_correlation(const void *a, const void *b)
@@ -126,11 +171,39 @@ static int by_correlation(const void *a, const void *b)
 	return (x->sequence > y->sequence) - (x->sequence < y->sequence);
 }
 
+static int by_launch(const void *a, const void *b)
+{
+	const struct gt_message_place *x = a, *y = b;
+
+	return (x->correlation > y->correlation) - (x->correlation < y->correlation);
+}
+
+/* What several kernels of one launch do not have in common is not clear. */
+static void sort_messages(struct gt_model *model)
+{
+	struct gt_message_place *at = model->messages.at;
+	size_t kept = 0;
+
+	if (!model->messages.count)
+		return;
+	qsort(at, model->messages.count, sizeof(*at), by_launch);
+	for (size_t i = 1; i < model->messages.count; i++) {
+		if (at[i].correlation != at[kept].correlation) {
+			at[++kept] = at[i];
+			continue;
+		}
+		at[kept].sent = at[i].sent == at[kept].sent ? at[i].sent : 0;
+		at[kept].received = at[i].received == at[kept].received ? at[i].received : 0;
+	}
+	model->messages.count = kept + 1;
+}
+
 void gt_build_places(struct gt_model *model)
 {
 	struct gt_collective_place *at = model->places.at;
 	size_t kept = 0;
 
+	sort_messages(model);
 	if (!model->places.count)
 		return;
 	qsort(at, model->places.count, sizeof(*at), by_correlation);

@@ -303,6 +303,12 @@ static int take_op(struct model_events *e, const struct gt_event *event,
 	    gt_build_place(model, event->correlation ? (int64_t)event->correlation : -1,
 			   event->kernel.library.sequence))
 		return -ENOMEM;
+	if (event->kind == GT_EVENT_KERNEL && event->kernel.library.operations &&
+	    !event->kernel.library.is_math && event->kernel.library.communicator &&
+	    !event->kernel.library.sequence &&
+	    gt_build_messages(model, event->correlation ? (int64_t)event->correlation : -1,
+			      &event->kernel.library))
+		return -ENOMEM;
 	if (event->launch.forward &&
 	    gt_build_forward(model, op.correlation, stack_of(e, event->launch.forward)))
 		return -ENOMEM;
