@@ -7,11 +7,12 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "analysis/cover.h"
 #include "readers/keymap.h"
 
-/* The sets of time that one device's use is made of. */
-struct sets {
-	struct gt_intervals all, kernel, copy, comm, compute, graph;
+/* The times that one device's use is made of. */
+struct covers {
+	struct gt_cover all, kernel, copy, comm, compute, graph;
 };
 
 static bool is_used(const struct gt_device_use *use)
@@ -22,52 +23,55 @@ static bool is_used(const struct gt_device_use *use)
 	return false;
 }
 
-/* The set of an operation's kind. */
-static struct gt_intervals *set_of(struct sets *sets, const struct gt_op *op)
-{
-	if (op->kind == GT_OP_KERNEL)
-		return &sets->kernel;
-	return op->kind == GT_OP_GRAPH ? &sets->graph : &sets->copy;
-}
-
-static bool add_op(struct sets *sets, struct gt_device_use *use, const struct gt_op *op)
+/* Adds to one of two covers, and what it has in common with the other one. */
+static void add_to(struct gt_cover *to, const struct gt_cover *other, int64_t *common,
+		   const struct gt_op *op)
 {
 	int64_t end = op->start + op->dur;
-	bool is_kernel = op->kind == GT_OP_KERNEL;
+	int64_t from = gt_cover_add(to, op->start, end);
+
+	*common += gt_cover_common(other, from, end);
+}
+
+static void add_kernel(struct covers *c, struct gt_device_use *use, const struct gt_op *op)
+{
+	int64_t end = op->start + op->dur, from = gt_cover_add(&c->kernel, op->start, end);
+
+	use->kernel_copy += gt_cover_common(&c->copy, from, end);
+	use->kernel_graph += gt_cover_common(&c->graph, from, end);
+	if (op->comm)
+		add_to(&c->comm, &c->compute, &use->compute_comm, op);
+	else
+		add_to(&c->compute, &c->comm, &use->compute_comm, op);
+}
+
+static void add_op(struct covers *c, struct gt_device_use *use, const struct gt_op *op)
+{
+	int64_t end = op->start + op->dur;
 
 	if (!is_used(use)) {
 		use->first = op->start;
 		use->last = end;
 	}
 	use->count[op->kind]++;
-	if (op->start < use->first)
-		use->first = op->start;
 	if (end > use->last)
 		use->last = end;
-	return gt_intervals_add(&sets->all, op->start, end) &&
-	       gt_intervals_add(set_of(sets, op), op->start, end) &&
-	       (!is_kernel ||
-		gt_intervals_add(op->comm ? &sets->comm : &sets->compute, op->start, end));
+	gt_cover_add(&c->all, op->start, end);
+	if (op->kind == GT_OP_KERNEL)
+		add_kernel(c, use, op);
+	else if (op->kind == GT_OP_GRAPH)
+		add_to(&c->graph, &c->kernel, &use->kernel_graph, op);
+	else
+		add_to(&c->copy, &c->kernel, &use->kernel_copy, op);
 }
 
-/* Empties the sets, too. */
-static void measure(struct sets *sets, struct gt_device_use *use)
+static void take_totals(const struct covers *c, struct gt_device_use *use)
 {
-	struct gt_intervals *all[] = {&sets->all,  &sets->kernel,  &sets->copy,
-				      &sets->comm, &sets->compute, &sets->graph};
-
-	for (size_t i = 0; i < sizeof(all) / sizeof(all[0]); i++)
-		gt_intervals_merge(all[i]);
-	use->busy = gt_intervals_total(&sets->all);
-	use->kernel = gt_intervals_total(&sets->kernel);
-	use->copy = gt_intervals_total(&sets->copy);
-	use->comm = gt_intervals_total(&sets->comm);
-	use->graph = gt_intervals_total(&sets->graph);
-	use->kernel_copy = gt_intervals_common(&sets->kernel, &sets->copy);
-	use->compute_comm = gt_intervals_common(&sets->compute, &sets->comm);
-	use->kernel_graph = gt_intervals_common(&sets->kernel, &sets->graph);
-	for (size_t i = 0; i < sizeof(all) / sizeof(all[0]); i++)
-		gt_intervals_fini(all[i]);
+	use->busy = c->all.total;
+	use->kernel = c->kernel.total;
+	use->copy = c->copy.total;
+	use->comm = c->comm.total;
+	use->graph = c->graph.total;
 }
 
 /* When nothing ran between two times. Operations are in the order of their starts. */
@@ -100,27 +104,25 @@ static void look_around(const struct gt_filter *filter, struct gt_device_use *us
 	use->after = idle_between(use, use->last, use->until);
 }
 
-static int use_of(const struct gt_filter *filter, struct gt_device_use *use)
+static void measure(const struct gt_filter *filter, struct gt_device_use *use)
 {
 	int64_t last = INT64_MAX; /* end of what ran before, chosen or not */
-	struct sets sets = {0};
-	int rc = 0;
+	struct covers covers = {GT_COVER_EMPTY, GT_COVER_EMPTY, GT_COVER_EMPTY,
+				GT_COVER_EMPTY, GT_COVER_EMPTY, GT_COVER_EMPTY};
 
-	for (uint32_t i = 0; !rc && i < use->track->count; i++) {
+	for (uint32_t i = 0; i < use->track->count; i++) {
 		const struct gt_op *op = gt_model_op_of(use->model, use->track, i);
 
 		if (gt_filter_op(filter, use->model, op)) {
 			if (is_used(use) && op->start > last)
 				use->idle += op->start - last;
-			if (!add_op(&sets, use, op))
-				rc = -ENOMEM;
+			add_op(&covers, use, op);
 		}
 		if (last == INT64_MAX || op->start + op->dur > last)
 			last = op->start + op->dur;
 	}
-	measure(&sets, use);
+	take_totals(&covers, use);
 	look_around(filter, use);
-	return rc;
 }
 
 /* Places in the header's list, + 1, by the numbers of devices. */
@@ -182,12 +184,12 @@ int gt_stats_devices(const struct gt_job *job, const struct gt_filter *filter,
 
 	for (size_t f = 0; !rc && f < job->count; f++)
 		rc = add_devices(&job->models[f], &uses, &count, &room);
-	for (size_t i = 0; !rc && i < count; i++)
-		rc = use_of(filter, &uses[i]);
 	if (rc < 0) {
 		free(uses);
 		return rc;
 	}
+	for (size_t i = 0; i < count; i++)
+		measure(filter, &uses[i]);
 	*ret_uses = uses;
 	return (int)count;
 }

@@ -3,6 +3,7 @@
  * The small parts under the analysis: names, groups, shares, intervals, frames, filters.
  */
 #include "analysis/group.h"
+#include "analysis/cover.h"
 #include "analysis/intervals.h"
 #include "analysis/key.h"
 #include "analysis/queue.h"
@@ -195,6 +196,38 @@ Test(share, a_sample_stands_for_the_time_around_it)
 	cr_assert_eq(of[0], 300);
 	cr_assert_eq(of[1], 1200);
 	gt_shares_fini(&shares);
+}
+
+/* Covers tell at once what sets tell when they are complete. */
+Test(analysis, covers_are_sets)
+{
+	for (uint32_t round = 0; round < 200; round++) {
+		struct gt_intervals sets[2] = {0};
+		struct gt_cover covers[2] = {GT_COVER_EMPTY, GT_COVER_EMPTY};
+		int64_t common = 0, start = -300;
+		uint32_t state = round;
+
+		for (int i = 0; i < 60; i++) {
+			int which, length;
+
+			state = state * 1664525 + 1013904223;
+			which = state >> 31;
+			length = (int)(state >> 8 & 15) * (int)(round % 4);
+			start += state >> 16 & 7;
+			gt_intervals_add(&sets[which], start, start + length);
+			common +=
+				gt_cover_common(&covers[!which],
+						gt_cover_add(&covers[which], start, start + length),
+						start + length);
+		}
+		gt_intervals_merge(&sets[0]);
+		gt_intervals_merge(&sets[1]);
+		cr_assert_eq(covers[0].total, gt_intervals_total(&sets[0]), "%u", round);
+		cr_assert_eq(covers[1].total, gt_intervals_total(&sets[1]), "%u", round);
+		cr_assert_eq(common, gt_intervals_common(&sets[0], &sets[1]), "%u", round);
+		gt_intervals_fini(&sets[0]);
+		gt_intervals_fini(&sets[1]);
+	}
 }
 
 Test(intervals, union_and_intersection)
