@@ -128,23 +128,25 @@ static void stop_kinds(void)
 	gt_cupti_share(false);
 }
 
-/* Kernels and graphs that cannot be disabled find no buffer: CUPTI drops their records. */
-static bool cease(void)
+/* Kernels that cannot be disabled find no buffer: CUPTI drops their records. So do graphs when
+ * nothing follows; between windows their records are read and left out, so that a buffer without
+ * room for the next window is never there. False: records still come. */
+static bool cease(bool is_end)
 {
-	bool stays = gt_cupti_has_quirk(gt_cupti.api.version, GT_QUIRK_DISABLE_HANGS) ||
-		     gt_cupti_graphs_are_whole();
+	bool hangs = gt_cupti_has_quirk(gt_cupti.api.version, GT_QUIRK_DISABLE_HANGS);
+	bool whole = gt_cupti_graphs_are_whole();
 
 	if (!atomic_exchange(&gt_cupti.ceased, true)) {
 		stop_kinds();
-		if (stays)
+		if (hangs || (whole && is_end))
 			gt_cupti_buffers_stop();
 	}
-	return !stays;
+	return !hangs && !whole;
 }
 
 bool gt_cupti_cease(void)
 {
-	return gt_cupti_is_usable() ? cease() : true;
+	return gt_cupti_is_usable() ? cease(true) : true;
 }
 
 static bool is_ours_now(void)
@@ -158,7 +160,7 @@ void gt_cupti_rest(void)
 {
 	gt_cupti.waits = true;
 	if (is_ours_now())
-		cease();
+		cease(false);
 }
 
 /* Of what could not be disabled there were no buffers for: it was not wanted. */
@@ -308,20 +310,11 @@ static CUptiResult enable_kind(CUpti_ActivityKind kind, bool dump)
 	return result;
 }
 
-/* Before the first window. */
-static void refuse_graphs(void)
-{
-	if (gt_cupti_graphs_are_whole() && !atomic_exchange(&gt_cupti.ceased, true))
-		gt_cupti_buffers_stop();
-}
-
 static void enable_kinds(const struct gt_config *config, struct gt_cupti_status *status)
 {
 	gt_cupti_graphs_enable(status);
-	if (gt_cupti.waits) {
-		refuse_graphs();
+	if (gt_cupti.waits)
 		return;
-	}
 	for (size_t i = 0; i < GT_CUPTI_KIND_COUNT; i++) {
 		if (!gt_cupti_kind_is_wanted(config, i))
 			continue;

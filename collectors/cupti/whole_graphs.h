@@ -2,8 +2,8 @@
  *
  * --graphs=whole and off: GRAPH_TRACE in place of the records of nodes. With CUPTI 13.0.1 the
  * launch of a graph crashes that was instantiated while the kind was off. So it is enabled where no
- * graph can have been instantiated yet, once, and never disabled: between windows there is no
- * buffer for its records.
+ * graph can have been instantiated yet, once, and never disabled: between windows its records are
+ * left out.
  */
 #ifndef GT_COLLECTORS_CUPTI_WHOLE_GRAPHS_H
 #define GT_COLLECTORS_CUPTI_WHOLE_GRAPHS_H

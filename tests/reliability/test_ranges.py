@@ -304,9 +304,10 @@ class Windows(Base):
     def test_whole_graphs(self):
         """GRAPH_TRACE is on from the start and stays on: with it the launch of any graph that was made without it
         crashes in CUPTI. What is launched outside of the windows is in none."""
-        for before in "", "graph replay=3 ":
+        for before, cupti in ("", "130000"), ("graph replay=3 ", "130000"), ("graph replay=3 ", "18"):
             traces = self.windows(API, before + "Start graph replay=2 Stop graph replay=4 rest=30 replay=1 Start replay=2 "
-                                  "Stop replay=3 graph Start work=1 replay=1 Stop", REPEAT, "GPUTRACE_GRAPHS=whole")
+                                  "Stop replay=3 graph Start work=1 replay=1 Stop", REPEAT, "GPUTRACE_GRAPHS=whole",
+                                  cupti=cupti)
             self.assertEqual([[event["cat"] for event in trace.gpu if "graph" in event["cat"]] for trace in traces],
                              [["gpu_graph"] * launches for launches in (2, 2, 1)])
             self.assertEqual([sum(event["cat"] in GPU for event in trace.gpu) for trace in traces], [0, 0, 3])
