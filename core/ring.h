@@ -6,6 +6,9 @@
  *
  * Records are contiguous and 8-byte aligned. A reservation that does not fit before the end of the
  * memory puts a padding record there and starts at the beginning.
+ *
+ * The consumer may offer larger memory. A producer whose ring is full moves there: what it commits
+ * from then on lies in that, what came before stays where it is until it is released.
  */
 #ifndef GT_CORE_RING_H
 #define GT_CORE_RING_H
@@ -28,12 +31,27 @@ struct gt_ring_record {
 /* Counts that the consumer keeps of what the records said, see gt_ring_count. */
 #define GT_RING_COUNTS 2
 
+struct gt_ring_memory {
+	char *data;
+	size_t capacity; /* power of two */
+};
+
+/* What has become of larger memory. */
+enum gt_ring_offer {
+	GT_RING_NONE,
+	GT_RING_OFFERED, /* the producer may move */
+	GT_RING_TAKEN,   /* it has, and the consumer has not read so far yet */
+};
+
 /* A queue with one producer and one consumer. */
 struct gt_ring {
 	/* consumer's cache line */
 	_Alignas(64) _Atomic uint64_t tail; /* bytes released to the producer so far */
 	uint64_t read;                      /* bytes read so far; private to the consumer */
 	uint64_t peak;                      /* most bytes in it when some were released */
+	struct gt_ring_memory from;         /* where the consumer reads */
+	struct gt_ring_memory old;          /* what lies there is not released yet; NULL: nothing */
+	struct gt_ring_memory larger;       /* that is offered, or taken */
 	/* records by type, then the consumer's counts: of records read and not released; of those
 	 * released so far, for recovery */
 	uint32_t passed[GT_RING_TYPES + GT_RING_COUNTS];
@@ -43,8 +61,10 @@ struct gt_ring {
 	uint64_t seen_tail;                 /* the tail that the producer read last */
 	uint64_t reserved;                  /* where the open reservation starts */
 	char *data;
-	size_t capacity; /* power of two */
-	uint64_t usual;  /* what is in it when the rest is kept for what matters most */
+	size_t capacity;        /* power of two */
+	uint64_t usual;         /* what is in it when the rest is kept for what matters most */
+	uint64_t moved;         /* the position from which it uses the memory that it has now */
+	_Atomic uint32_t offer; /* enum gt_ring_offer */
 };
 
 /* Maps @capacity bytes (rounded up to a power of two, at least a page). Nothing of it is kept for
@@ -77,16 +97,17 @@ static inline void gt_ring_keep_room(struct gt_ring *ring)
 	ring->usual = ring->capacity - ring->capacity / 8;
 }
 
+/* The same as gt_ring_is_crowded, where the tail must be read. */
+bool gt_ring_is_crowded_now(struct gt_ring *ring);
+
 /* Producer: whether only what matters most should be put in. Reads the consumer's tail only when it
  * must. */
 static inline bool gt_ring_is_crowded(struct gt_ring *ring)
 {
 	uint64_t head = atomic_load_explicit(&ring->head, memory_order_relaxed);
 
-	if (__builtin_expect(head - ring->seen_tail <= ring->usual, 1))
-		return false;
-	ring->seen_tail = atomic_load_explicit(&ring->tail, memory_order_acquire);
-	return head - ring->seen_tail > ring->usual;
+	return __builtin_expect(head - ring->seen_tail > ring->usual, 0) &&
+	       gt_ring_is_crowded_now(ring);
 }
 
 /* Producer: publishes the reserved record with @size bytes (<= max) and @type. */
@@ -131,7 +152,19 @@ void gt_ring_release(struct gt_ring *ring);
 static inline bool gt_ring_is_pressed(const struct gt_ring *ring)
 {
 	return ring->read - atomic_load_explicit(&ring->tail, memory_order_relaxed) >
-	       ring->capacity / 2;
+	       ring->from.capacity / 2;
+}
+
+/* Consumer: lets the producer move to @capacity bytes, a power of two, when the ring is full; the
+ * memory that it leaves is unmapped. -EBUSY: it has not left another one yet; -ENOMEM. */
+int gt_ring_offer(struct gt_ring *ring, size_t capacity);
+
+/* Consumer: the bytes that the ring has, or may have without being asked again. */
+static inline size_t gt_ring_reach(const struct gt_ring *ring)
+{
+	return atomic_load_explicit(&ring->offer, memory_order_relaxed) == GT_RING_NONE
+		       ? ring->from.capacity
+		       : ring->larger.capacity;
 }
 
 /* For recovery: each unreleased record of a ring in a spool, oldest first. Returns the bytes that

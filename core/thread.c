@@ -27,6 +27,11 @@ _Atomic uint32_t gt_thread_epoch;
 #define RING_SHARE  64
 #define RING_LEAST  (16u << 10)
 
+/* A ring that fills up grows to this many times its usual size, once; it gets at most this part of
+ * what is left in the spool. */
+#define RING_GROWTH 16u
+#define SPOOL_SHARE 4u
+
 /* The blocks in the spool, for recovery. */
 #define SPOOLED_MAX 1024u
 struct spooled {
@@ -43,6 +48,7 @@ static struct {
 	_Atomic uint64_t refused; /* if there is no spool */
 	_Atomic uint64_t degraded;
 	_Atomic bool stopped;
+	bool cannot_grow; /* there was no memory; the drain thread's */
 	uint32_t last_epoch;
 	pthread_key_t key; /* its destructor runs when a thread ends */
 	bool has_key;
@@ -74,6 +80,7 @@ int gt_threads_start(const struct gt_thread_limits *limits)
 	atomic_store(&registry.refused, 0);
 	atomic_store(&registry.degraded, 0);
 	atomic_store(&registry.stopped, false);
+	registry.cannot_grow = !limits->grow;
 	registry.spooled = gt_spool_is_open() ? gt_spool_map(sizeof(*registry.spooled)) : NULL;
 	gt_spool_set_root(GT_SPOOL_THREADS, registry.spooled);
 	atomic_store(&gt_thread_epoch, ++registry.last_epoch);
@@ -165,6 +172,33 @@ static struct gt_thread *map_block(uint32_t percent)
 refused:
 	atomic_fetch_sub(&registry.bytes, size);
 	return NULL;
+}
+
+static bool is_affordable(const struct gt_ring *ring, size_t bytes)
+{
+	size_t used = atomic_load(&registry.bytes);
+
+	return used + bytes <= registry.limits.max_bytes / RING_WHOLE &&
+	       gt_memory_is_ample(bytes) &&
+	       (!gt_spool_holds(ring->from.data) || bytes <= gt_spool_room() / SPOOL_SHARE);
+}
+
+void gt_thread_grow(struct gt_thread *thread)
+{
+	struct gt_ring *ring = &thread->ring;
+	size_t bytes = registry.limits.ring_bytes * RING_GROWTH;
+	int error;
+
+	if (registry.cannot_grow || gt_ring_reach(ring) > registry.limits.ring_bytes)
+		return;
+	while (bytes > registry.limits.ring_bytes && !is_affordable(ring, bytes))
+		bytes /= 2;
+	if (bytes <= registry.limits.ring_bytes)
+		return;
+	error = gt_ring_offer(ring, bytes);
+	if (!error)
+		atomic_fetch_add(&registry.bytes, bytes);
+	registry.cannot_grow = error == -ENOMEM;
 }
 
 struct gt_thread *gt_thread_first_sight(uint32_t percent)

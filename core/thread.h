@@ -67,6 +67,7 @@ struct gt_thread_limits {
 	size_t max_bytes;
 	bool signal_stacks; /* threads without a signal stack get one */
 	bool keep_room;     /* in each ring for what matters most */
+	bool grow;          /* rings that fill up, while there is memory */
 };
 
 /* Starts (or, in a forked child, restarts) the registry. Not while threads are in gt_thread_get. */
@@ -148,6 +149,10 @@ void gt_threads_each(const struct gt_spool_view *view,
 /* Calls that found no block: memory limit, or no memory. Now, and in a spool. */
 uint64_t gt_threads_refused(void);
 uint64_t gt_threads_refused_in(const struct gt_spool_view *view);
+
+/* Drain thread: the ring is filling up, and may be larger from now on: at most 16 times as large as
+ * it usually is, in the first half of the memory. A few system calls, once or twice in its life. */
+void gt_thread_grow(struct gt_thread *thread);
 
 /* Blocks whose ring is smaller than --ring-size, because memory is short. */
 uint64_t gt_threads_degraded(void);

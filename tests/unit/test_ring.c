@@ -4,7 +4,10 @@
  */
 #include "core/ring.h"
 
+#include "core/spool_view.h"
+
 #include <criterion/criterion.h>
+#include <errno.h>
 #include <pthread.h>
 #include <sched.h>
 #include <string.h>
@@ -133,6 +136,101 @@ Test(ring, loses_nothing_between_two_threads)
 	}
 	pthread_join(producer, NULL);
 	cr_assert(gt_ring_is_empty(&ring));
+}
+
+/* Counts those that follow one another. */
+static void follow(void *context, const struct gt_ring_record *record)
+{
+	uint64_t *next = context;
+
+	*next += ((const struct sample *)(const void *)record)->number == *next;
+}
+
+/* Of a process that was killed now. Everything is where its addresses say. */
+static uint64_t recovered(uint64_t first)
+{
+	const struct gt_spool_view view = {
+		.data = (const uint8_t *)8, .base = 8, .size = SIZE_MAX / 2};
+	uint64_t next = first;
+
+	cr_assert_eq(gt_ring_each(&view, &ring, follow, &next), 0);
+	return next - first;
+}
+
+static uint64_t fill(uint64_t from)
+{
+	while (put(from))
+		from++;
+	return from;
+}
+
+Test(ring, moves_to_larger_memory_when_it_is_full)
+{
+	uint64_t small = fill(0), number, taken = 0;
+
+	cr_assert_eq(gt_ring_offer(&ring, 65536), 0);
+	cr_assert_eq(gt_ring_offer(&ring, 65536), -EBUSY);
+	cr_assert_eq(gt_ring_reach(&ring), 65536);
+	cr_assert_eq(recovered(0), small);
+	number = fill(small);
+	cr_assert_gt(number, 10 * small);
+	cr_assert_eq(recovered(0), number);
+	for (; taken < number; taken++) {
+		cr_assert(take(taken));
+		cr_assert_eq(recovered(taken + 1), number - taken - 1);
+	}
+	cr_assert_gt(fill(number), number + 10 * small);
+}
+
+/* Read and not released: both memories are needed. */
+Test(ring, keeps_what_is_not_released_when_it_moves)
+{
+	uint64_t small = fill(0), number;
+
+	cr_assert_eq(gt_ring_offer(&ring, 65536), 0);
+	number = fill(small);
+	for (uint64_t i = 0; i <= small; i++) {
+		const struct gt_ring_record *record = gt_ring_next(&ring);
+
+		cr_assert_eq(((const struct sample *)(const void *)record)->number, i);
+		gt_ring_pass(&ring, record);
+	}
+	cr_assert_eq(gt_ring_offer(&ring, 65536), -EBUSY);
+	cr_assert_eq(recovered(0), number);
+	gt_ring_release(&ring);
+	cr_assert_eq(recovered(small + 1), number - small - 1);
+}
+
+Test(ring, is_not_crowded_when_it_can_move)
+{
+	uint64_t number;
+
+	gt_ring_keep_room(&ring);
+	number = fill(0);
+	cr_assert(gt_ring_is_crowded(&ring));
+	cr_assert_eq(gt_ring_offer(&ring, 65536), 0);
+	cr_assert_not(gt_ring_is_crowded(&ring));
+	cr_assert(put(number));
+	cr_assert_not(gt_ring_is_crowded(&ring));
+	fill(number + 1);
+	cr_assert(gt_ring_is_crowded(&ring));
+}
+
+Test(ring, loses_nothing_when_it_moves_between_two_threads)
+{
+	pthread_t producer;
+	size_t capacity = 8192;
+
+	pthread_create(&producer, NULL, produce, NULL);
+	for (uint64_t i = 0; i < RACED; i++) {
+		while (!take(i))
+			sched_yield();
+		if (i % 1000 == 0 && capacity < 1 << 20 && !gt_ring_offer(&ring, capacity))
+			capacity *= 2;
+	}
+	pthread_join(producer, NULL);
+	cr_assert(gt_ring_is_empty(&ring));
+	cr_assert_gt(capacity, 8192);
 }
 
 /* The last eighth, until the consumer has given room back. */
