@@ -6,6 +6,7 @@
 
 #define CROWDED       900u /* thousandths */
 #define FULL          750u
+#define MUCH          500u /* of work or ranges */
 #define CALM          250u
 #define FULL_PERIODS  4u /* or half as many crowded ones, with few between: one is an accident */
 #define CALM_PERIODS  32u
@@ -23,15 +24,39 @@ static bool change(struct gt_thinning *t, bool lowers)
 	return true;
 }
 
-bool gt_thinning_period(struct gt_thinning *t, uint32_t fullest)
+/* In the next period, if it goes on like this. */
+static uint32_t expected(uint32_t now, uint32_t before)
 {
+	return now >= CALM && now > before ? now + (now - before) : now;
+}
+
+/* What waits here has piled up: no accident fills it. */
+static bool is_urgent(const struct gt_thinning *t, const struct gt_thinning_load *load)
+{
+	return load->has_lost || (load->work >= MUCH && load->work >= t->work) ||
+	       (load->ranges >= MUCH && t->level < GT_THINNING_RANGES);
+}
+
+static bool is_calm(const struct gt_thinning_load *load)
+{
+	return load->rings < CALM && load->work < CALM && load->ranges < CALM;
+}
+
+bool gt_thinning_period(struct gt_thinning *t, const struct gt_thinning_load *load)
+{
+	uint32_t rings = expected(load->rings, t->rings);
+
 	if (!t->patience || ++t->since >= LONG)
 		t->patience = CALM_PERIODS;
-	if (fullest >= FULL)
-		t->full += fullest >= CROWDED ? 2 : 1;
+	if (is_urgent(t, load))
+		t->full += FULL_PERIODS;
+	else if (rings >= FULL)
+		t->full += rings >= CROWDED ? 2 : 1;
 	else if (t->full)
 		t->full--;
-	t->calm = fullest < CALM && t->level ? t->calm + 1 : 0;
+	t->calm = is_calm(load) && t->level ? t->calm + 1 : 0;
+	t->rings = load->rings;
+	t->work = load->work;
 	if (t->full >= FULL_PERIODS && t->level + 1 < GT_THINNING_LEVELS_)
 		return change(t, true);
 	return t->calm >= t->patience && change(t, false);

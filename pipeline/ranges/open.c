@@ -44,6 +44,7 @@ static struct gt_range *new_range(struct gt_ranges *ranges)
 	if (!range)
 		return NULL;
 	memset(range, 0, sizeof(*range));
+	ranges->in_use++;
 	range->event.id = id;
 	range->references = 1;
 	ranges->by_id[id % GT_RANGE_IDS] = range;

@@ -50,6 +50,13 @@ uint32_t gt_ranges_open(const struct gt_ranges *ranges)
 	return ranges->open_count;
 }
 
+uint32_t gt_ranges_fill(const struct gt_ranges *ranges)
+{
+	bool waits = ranges->closed_first && ranges->closed_first->pending;
+
+	return waits ? (uint32_t)(ranges->in_use * 1000 / GT_RANGE_MOST) : 0;
+}
+
 void gt_ranges_new_ids(struct gt_ranges *ranges)
 {
 	ranges->next_id += MORE_IDS;
@@ -124,6 +131,7 @@ void gt_range_drop_reference(struct gt_ranges *ranges, struct gt_range *range)
 		ranges->by_id[range->event.id % GT_RANGE_IDS] = NULL;
 		range->chain = ranges->free_ranges;
 		ranges->free_ranges = range;
+		ranges->in_use--;
 		range = outer;
 	}
 }

@@ -112,6 +112,10 @@ bool gt_ranges_runs_backward(const struct gt_ranges *ranges, uint32_t tid);
 /* Ranges that have begun and not ended: they are written when they end. */
 uint32_t gt_ranges_open(const struct gt_ranges *ranges);
 
+/* How much of the room for ranges is taken, in thousandths, while the oldest still waits for its
+ * GPU work; else 0. When it is full the oldest are written without what is missing. */
+uint32_t gt_ranges_fill(const struct gt_ranges *ranges);
+
 /* For recovery: ids of ranges from now on are none of those that the dead process gave. */
 void gt_ranges_new_ids(struct gt_ranges *ranges);
 

@@ -269,9 +269,10 @@ static void settle(struct gt_ranges *ranges, struct gt_range **at)
 
 void gt_range_settle_oldest(struct gt_ranges *ranges)
 {
-
-	for (uint32_t i = 0; i < SETTLE_FORCED && ranges->closed_first; i++)
+	for (uint32_t i = 0; i < SETTLE_FORCED && ranges->closed_first; i++) {
+		ranges->lost += ranges->closed_first->pending != 0; /* its shadows */
 		settle(ranges, &ranges->closed_first);
+	}
 }
 
 static struct gt_event event_of_open(const struct gt_ranges *ranges, const struct gt_range *range)

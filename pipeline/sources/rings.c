@@ -8,6 +8,7 @@
 
 #include "collectors/call/call.h"
 #include "collectors/call/records.h"
+#include "collectors/cupti/buffers.h"
 #include "collectors/nvtx/nvtx.h"
 #include "collectors/nvtx/record.h"
 #include "collectors/trigger/trigger.h"
@@ -107,16 +108,28 @@ static void see_range_end(const struct gt_rings *rings)
 		metadata->window_end = metadata->window_begin;
 }
 
-/* By what its thread has written since it was drained last: what is kept longer is no sign of
- * haste. */
-static void see_fill(struct gt_rings *rings, const struct gt_ring *ring, uint64_t end)
+#define GROWS_AT 125 /* thousandths */
+
+static uint32_t thousandths(uint64_t part, uint64_t whole)
 {
-	uint64_t fill = ring->capacity ? (end - ring->read) * 1000 / ring->capacity : 0;
+	return whole ? (uint32_t)(part * 1000 / whole) : 0;
+}
+
+/* By what its thread has written since it was drained last: what is kept longer is no sign of
+ * haste. A ring that fills up grows, as far as there is memory; then it is full when that is. */
+static void see_fill(struct gt_rings *rings, struct gt_thread *thread, uint64_t end)
+{
+	const struct gt_ring *ring = &thread->ring;
+	uint64_t unread = end - ring->read;
+	uint32_t fill = thousandths(unread, ring->from.capacity);
 
 	if (fill > rings->fullest)
-		rings->fullest = (uint32_t)fill;
+		rings->fullest = fill;
+	if (fill >= GROWS_AT)
+		gt_thread_grow(thread);
+	fill = thousandths(unread, gt_ring_reach(ring));
 	if (fill > rings->period.fullest)
-		rings->period.fullest = (uint32_t)fill;
+		rings->period.fullest = fill;
 }
 
 uint32_t gt_rings_fullest(struct gt_rings *rings)
@@ -147,12 +160,14 @@ static void end_thinning(struct gt_rings *rings)
 	apply_thinning(rings);
 }
 
-static void note_thinning(const struct gt_rings *rings, uint32_t before)
+static void note_thinning(const struct gt_rings *rings, const struct gt_thinning_load *load,
+			  uint32_t before)
 {
 	uint32_t level = rings->thinning.level;
 	char text[160];
 
-	gt_text_format(text, sizeof(text), "rings %u %% full: %s: %s", rings->period.fullest / 10,
+	gt_text_format(text, sizeof(text), "rings %u %%, GPU work %u %%, ranges %u %% full: %s: %s",
+		       load->rings / 10, load->work / 10, load->ranges / 10,
 		       level > before ? "left out" : "recorded again",
 		       gt_thinning_name(level > before ? level : before));
 	gt_outlet_note(
@@ -163,21 +178,37 @@ static void note_thinning(const struct gt_rings *rings, uint32_t before)
 	gt_log_verbose("%s", text);
 }
 
+/* Half of --max-memory is the activity buffers'. */
+static struct gt_thinning_load load_of(struct gt_rings *rings)
+{
+	uint64_t lost = gt_threads_sum(GT_THREAD_CALLS_LOST);
+	uint64_t room = (uint64_t)gt_config_number(rings->config, GT_CONFIG_MAX_MEMORY) / 2;
+	struct gt_thinning_load load = {.rings = rings->period.fullest,
+					.work = thousandths(gt_cupti_buffers_waiting(), room),
+					.ranges = gt_ranges_fill(rings->ranges),
+					.has_lost = lost > rings->period.lost};
+
+	rings->period.lost = lost;
+	rings->period.fullest = 0;
+	return load;
+}
+
 /* Behind each look at the rings: a round may take long. */
 static void thin(struct gt_rings *rings)
 {
 	uint32_t before = rings->thinning.level;
 	uint64_t now = gt_clock_now();
+	struct gt_thinning_load load;
 
 	if (!rings->thins || now < rings->period.next)
 		return;
 	rings->period.next = now + PERIOD_NS;
+	load = load_of(rings);
 	if (rings->metadata->window_begin != UINT64_MAX && !rings->metadata->window_end &&
-	    gt_thinning_period(&rings->thinning, rings->period.fullest)) {
+	    gt_thinning_period(&rings->thinning, &load)) {
 		apply_thinning(rings);
-		note_thinning(rings, before);
+		note_thinning(rings, &load, before);
 	}
-	rings->period.fullest = 0;
 }
 
 /* ---- reading ---- */
@@ -189,7 +220,7 @@ static uint64_t drain_ring(struct gt_rings *rings, struct gt_thread *thread, uin
 	const struct gt_ring_record *record;
 	uint64_t count = 0;
 
-	see_fill(rings, &thread->ring, end);
+	see_fill(rings, thread, end);
 	see_range_end(rings);
 	for (; gt_ring_has_before(&thread->ring, end); count++) {
 		record = gt_ring_next(&thread->ring);
@@ -202,7 +233,7 @@ static uint64_t drain_ring(struct gt_rings *rings, struct gt_thread *thread, uin
 		if (gt_ranges_backward_threads(rings->ranges) != backward)
 			break;
 	}
-	see_fill(rings, &thread->ring, gt_ring_end(&thread->ring)); /* it may have taken long */
+	see_fill(rings, thread, gt_ring_end(&thread->ring)); /* it may have taken long */
 	return count;
 }
 
@@ -318,6 +349,7 @@ static int start(void *part)
 		.max_bytes = (size_t)gt_config_number(config, GT_CONFIG_MAX_MEMORY) / 2,
 		.signal_stacks = gt_config_bool(config, GT_CONFIG_ON_CRASH),
 		.keep_room = thins,
+		.grow = config->value[GT_CONFIG_RING_SIZE].is_default,
 	};
 
 	rings->thins = thins;
@@ -371,9 +403,11 @@ static uint64_t peak_ring(const void *part)
 	uint64_t peak = 0;
 
 	(void)part;
-	for (const struct gt_thread *t = gt_threads_first(); t; t = t->next)
-		if (t->ring.capacity && t->ring.peak * 100 / t->ring.capacity > peak)
-			peak = t->ring.peak * 100 / t->ring.capacity;
+	for (const struct gt_thread *t = gt_threads_first(); t; t = t->next) {
+		uint64_t fill = thousandths(t->ring.peak, t->ring.from.capacity) / 10;
+
+		peak = fill > peak ? fill : peak;
+	}
 	return peak;
 }
 

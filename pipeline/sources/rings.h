@@ -36,7 +36,8 @@ struct gt_rings {
 	struct gt_thinning thinning;
 	struct {
 		uint64_t next;    /* CLOCK_MONOTONIC ns: its end */
-		uint32_t fullest; /* in it, as above */
+		uint32_t fullest; /* in it, of what it may grow to */
+		uint64_t lost;    /* calls before it */
 	} period;
 };
 

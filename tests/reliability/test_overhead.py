@@ -166,7 +166,7 @@ class Overhead(unittest.TestCase):
         and all is recorded again when the flood is over. Calls that found their ring full are lost and counted."""
         self.flood("flood-until rest-until work=5", [self.has("recorded again: " + THINNED[0])])
         trace = self.read()
-        changes = [re.sub(r"^rings \d+ % full: ", "", event["args"]["what"]) for event in trace.events
+        changes = [re.sub(r"^rings \d+ %, GPU work \d+ %, ranges \d+ % full: ", "", event["args"]["what"]) for event in trace.events
                    if event["ph"] == "i" and event["name"] == "thinning"]
         self.assertEqual(changes, ["left out: " + kind for kind in THINNED] +
                          ["recorded again: " + kind for kind in reversed(THINNED)])

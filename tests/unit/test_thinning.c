@@ -14,7 +14,8 @@ static uint32_t pass(const uint32_t fill[GT_THINNING_LEVELS_], uint32_t periods)
 	uint32_t changes = 0;
 
 	for (uint32_t i = 0; i < periods; i++)
-		changes += gt_thinning_period(&thinning, fill[thinning.level]);
+		changes += gt_thinning_period(
+			&thinning, &(struct gt_thinning_load){.rings = fill[thinning.level]});
 	return changes;
 }
 
@@ -84,4 +85,52 @@ Test(thinning, tries_again_ever_more_rarely)
 	cr_assert_gt(early, 4);
 	cr_assert_leq(late, 4, "%u after %u", late, early);
 	cr_assert_leq(thinning.level, GT_THINNING_RANGES);
+}
+
+static bool pass_load(uint32_t rings, uint32_t work, uint32_t of_ranges, bool has_lost)
+{
+	return gt_thinning_period(&thinning, &(struct gt_thinning_load){.rings = rings,
+									.work = work,
+									.ranges = of_ranges,
+									.has_lost = has_lost});
+}
+
+/* What is lost, or has piled up, is no accident. */
+Test(thinning, waits_for_nothing_when_it_is_late)
+{
+	thinning = (struct gt_thinning){0};
+	for (uint32_t level = 1; level < GT_THINNING_LEVELS_; level++) {
+		cr_assert(pass_load(100, 0, 0, true));
+		cr_assert_eq(thinning.level, level);
+	}
+	thinning = (struct gt_thinning){0};
+	cr_assert_not(pass_load(0, 490, 0, false));
+	cr_assert(pass_load(0, 510, 0, false));
+	cr_assert_not(pass_load(0, 505, 0, false), "it becomes less");
+	cr_assert(pass_load(0, 520, 0, false));
+	cr_assert_eq(thinning.level, GT_THINNING_CALLS);
+	for (int i = 0; i < 100; i++)
+		cr_assert_not(pass_load(0, 300, 0, false), "there is still much");
+}
+
+/* A large ring that fills up steadily. */
+Test(thinning, sees_a_full_ring_coming)
+{
+	uint32_t fill = 0;
+
+	thinning = (struct gt_thinning){0};
+	while (!pass_load(fill, 0, 0, false))
+		fill += 100;
+	cr_assert_lt(fill, 1000);
+}
+
+/* Without their memory ranges have no shadows; less of calls would not help. */
+Test(thinning, leaves_out_ranges_while_their_memory_lasts)
+{
+	thinning = (struct gt_thinning){0};
+	cr_assert_not(pass_load(0, 0, 490, false));
+	cr_assert(pass_load(0, 0, 800, false));
+	for (int i = 0; i < 100; i++)
+		cr_assert_not(pass_load(0, 0, 900, false));
+	cr_assert_eq(thinning.level, GT_THINNING_RANGES);
 }
