@@ -31,6 +31,7 @@ struct gt_ring_record {
 /* Counts that the consumer keeps of what the records said, see gt_ring_count. */
 #define GT_RING_COUNTS 2
 
+/* Where records lie. */
 struct gt_ring_memory {
 	char *data;
 	size_t capacity; /* power of two */
