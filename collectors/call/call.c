@@ -9,7 +9,6 @@
 #include <stdatomic.h>
 #include <string.h>
 
-#include "collectors/call/kernel_names.h"
 #include "collectors/call/records.h"
 #include "collectors/call/state.h"
 #include "core/guest/clock.h"
@@ -111,8 +110,7 @@ void gt_call_thin(bool thins)
 		atomic_fetch_and(&source, ~CROWDED);
 }
 
-/* How long the call must take to have a stack, ns. */
-static uint64_t threshold(const struct gt_call_record *record)
+uint64_t gt_call_threshold(const struct gt_call_record *record)
 {
 	uint64_t ns = atomic_load_explicit(&stack_threshold, memory_order_relaxed);
 	uint64_t of_queries = atomic_load_explicit(&query_threshold, memory_order_relaxed);
@@ -278,9 +276,8 @@ static void untag_call(void)
 		leave();
 }
 
-/* @flags: GT_CALL_GOVERNED, or 0. */
-static void open_call(struct gt_thread *thread, struct call_state *state, uint16_t domain,
-		      uint32_t cbid, uint16_t flags)
+void gt_call_open(struct gt_thread *thread, struct call_state *state, uint16_t domain,
+		  uint32_t cbid, uint16_t flags)
 {
 	uint32_t correlation = state->correlation;
 	struct gt_call_record *record;
@@ -297,7 +294,7 @@ static void open_call(struct gt_thread *thread, struct call_state *state, uint16
 	record->domain = domain;
 	record->cbid = cbid;
 	record->correlation = correlation ? correlation : next_own_correlation();
-	if (__builtin_expect(threshold(record) != 0 || flags, 0))
+	if (__builtin_expect(gt_call_threshold(record) != 0 || flags, 0))
 		leave_stack(state, record);
 	else
 		gt_call_capture(thread, state, record);
@@ -430,7 +427,7 @@ void gt_call_enter(enum gt_api_domain domain, uint32_t cbid, uint32_t correlatio
 	if (__builtin_expect(why_not & ~SKIPPING, 0))
 		pass_call(thread, state, (uint16_t)domain, cbid, why_not);
 	else
-		open_call(thread, state, (uint16_t)domain, cbid, why_not ? GT_CALL_GOVERNED : 0);
+		gt_call_open(thread, state, (uint16_t)domain, cbid, why_not ? GT_CALL_GOVERNED : 0);
 	if (__builtin_expect(state->measured != 0, 0))
 		begin_cost(state);
 out:
@@ -460,8 +457,8 @@ static uint64_t commit_call(struct gt_thread *thread, struct call_state *state, 
 		gt_thread_count(thread, GT_THREAD_CALLS_FILTERED);
 		return end;
 	}
-	if (__builtin_expect(!record->stack_key, 0) && threshold(record) &&
-	    record->end - record->start >= threshold(record) &&
+	if (__builtin_expect(!record->stack_key, 0) && gt_call_threshold(record) &&
+	    record->end - record->start >= gt_call_threshold(record) &&
 	    !(record->head.flags & GT_CALL_GOVERNED))
 		gt_call_capture(thread, state, record);
 	size = sizeof(*record) + (state->frames + state->python) * sizeof(record->pcs[0]);
@@ -499,119 +496,6 @@ void gt_call_exit(enum gt_api_domain domain, uint32_t cbid, int32_t result)
 	if (__builtin_expect(state->measured != 0, 0))
 		count_cost(thread, state, end);
 	errno = saved;
-}
-
-/* The slot of the calling thread's open call, NULL: none. */
-static struct gt_call_record *open_record(void)
-{
-	struct gt_thread *thread = gt_thread_self;
-	struct call_state *state;
-
-	if (!thread || !gt_forkguard_holds())
-		return NULL;
-	state = (struct call_state *)(void *)thread->extra;
-	return state->depth ? state->open : NULL;
-}
-
-void gt_call_backdate(uint64_t start)
-{
-	struct gt_call_record *record = open_record();
-
-	if (record)
-		record->start = start;
-}
-
-void gt_call_mark_empty(enum gt_api_domain domain, uint32_t cbid)
-{
-	struct gt_call_record *record = open_record();
-
-	if (record && record->cbid == cbid && record->domain == domain)
-		record->head.flags |= GT_CALL_EMPTY;
-}
-
-/* The nodes of a graph are there for long: later windows want to know where it was made. */
-static void open_passed(void)
-{
-	struct gt_thread *thread = gt_thread_self;
-	struct call_state *state;
-
-	if (!thread || !gt_forkguard_holds())
-		return;
-	state = (struct call_state *)(void *)thread->extra;
-	if (!state->depth || state->open || !state->passed)
-		return;
-	gt_thread_count(thread, GT_THREAD_CALLS_SEEN); /* once as passed, once as outside */
-	open_call(thread, state, state->passed_domain, state->passed, 0);
-}
-
-/* What is kept for long has its stack, however short the call. */
-static void capture_all_the_same(struct gt_call_record *record)
-{
-	if ((threshold(record) || record->head.flags & GT_CALL_GOVERNED) && !record->stack_key)
-		gt_call_capture(gt_thread_self, (struct call_state *)(void *)gt_thread_self->extra,
-				record);
-	record->head.flags &= (uint16_t)~GT_CALL_GOVERNED;
-}
-
-uint64_t gt_call_open_stack(void)
-{
-	struct gt_call_record *record = open_record();
-
-	if (!record)
-		return 0;
-	if (!(record->head.flags & GT_CALL_GOVERNED))
-		capture_all_the_same(record);
-	return record->stack_key;
-}
-
-void gt_call_mark_captured(void)
-{
-	struct gt_call_record *record = open_record();
-
-	if (!record) {
-		open_passed();
-		record = open_record();
-	}
-	if (!record)
-		return;
-	record->head.flags |= GT_CALL_CAPTURED;
-	capture_all_the_same(record);
-}
-
-void gt_call_set_block(enum gt_api_domain domain, uint32_t cbid, const struct gt_block *block,
-		       bool failed)
-{
-	struct gt_call_record *record = open_record();
-	bool is_own = record && record->cbid == cbid && record->domain == domain;
-	struct gt_block *own;
-
-	if (!record || (!is_own && (failed || record->head.flags & GT_CALL_HAS_BLOCK)))
-		return;
-	if (record->head.flags & GT_CALL_CAPTURED && block->op == GT_BLOCK_RELEASE)
-		return; /* a node of a graph releases, at its launches */
-	own = &((struct call_state *)(void *)gt_thread_self->extra)->block;
-	*own = *block;
-	if (record->head.flags & GT_CALL_CAPTURED && block->op == GT_BLOCK_ALLOCATE)
-		own->op = GT_BLOCK_NODE;
-	record->head.flags |= GT_CALL_HAS_BLOCK;
-	capture_all_the_same(record);
-}
-
-void gt_call_aim(uint64_t stream, uint64_t symbol, uint32_t context)
-{
-	const struct gt_thread *thread = gt_thread_self;
-	struct gt_call_record *record;
-
-	if (!thread)
-		return;
-	record = ((const struct call_state *)(const void *)thread->extra)->open;
-	if (!record || record->head.flags & GT_CALL_AIMED)
-		return;
-	record->stream = stream;
-	record->symbol = symbol;
-	record->context = (uint16_t)context;
-	record->head.flags |= GT_CALL_AIMED;
-	gt_kernel_names_note(symbol);
 }
 
 bool gt_call_is_open(const struct gt_thread *thread, uintptr_t frame)

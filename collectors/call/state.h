@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What a thread knows of its calls, in its block (core/thread.h): call.c writes it on that thread,
- * view.c reads it from any other. Private to this folder.
+ * What a thread knows of its calls, in its block (core/thread.h): call.c and open.c write it on
+ * that thread, view.c reads it from any other. Private to this folder.
  */
 #ifndef GT_COLLECTORS_CALL_STATE_H
 #define GT_COLLECTORS_CALL_STATE_H
@@ -44,6 +44,13 @@ struct call_state *gt_call_state(struct gt_thread *thread);
  * delivered them before; counted in state->frames, state->python. */
 void gt_call_capture(struct gt_thread *thread, struct call_state *state,
 		     struct gt_call_record *record);
+
+/* Takes a slot for the call, with its stack and its start. @flags: GT_CALL_GOVERNED, or 0. */
+void gt_call_open(struct gt_thread *thread, struct call_state *state, uint16_t domain,
+		  uint32_t cbid, uint16_t flags);
+
+/* How long the call must take to have a stack, ns. */
+uint64_t gt_call_threshold(const struct gt_call_record *record);
 
 /* The bytes that a slot may need. */
 size_t gt_call_slot_bytes(void);
