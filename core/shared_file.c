@@ -8,6 +8,7 @@
 #include <fcntl.h>
 #include <pthread.h>
 #include <signal.h>
+#include <string.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/vfs.h>
@@ -17,6 +18,7 @@
 #include "core/guest/forkgate.h"
 #include "core/guest/seccomp.h"
 #include "core/guest/sys.h"
+#include "core/guest/text.h"
 #include "core/guest/uncancelled.h"
 
 #define ZEROS_BYTES 65536u
@@ -39,6 +41,39 @@ uint64_t gt_shared_file_room(const char *folder, uint64_t least, const char **re
 		return room;
 	*ret_why = "has too little room";
 	return 0;
+}
+
+int gt_shared_file_wanted(const char *where, char *ret_why, size_t size)
+{
+	if (!strcmp(where, "off")) {
+		gt_text_format(ret_why, size, "off");
+		return -ECANCELED;
+	}
+	if (!gt_seccomp_permits(GT_SYS_statfs)) {
+		gt_text_format(ret_why, size, "the program has installed a seccomp filter");
+		return -EPERM;
+	}
+	return 0;
+}
+
+int gt_shared_file_place(const char *where, const char *runtime, gt_shared_file_maker make,
+			 const void *data, char *ret_why, size_t size)
+{
+	const char *folders[] = {"/dev/shm", runtime}, *why = "is not there";
+	size_t count = runtime ? 2 : 1;
+	int error = -ENOENT;
+
+	if (strcmp(where, "on") != 0) {
+		folders[0] = where;
+		count = 1;
+	}
+	for (size_t i = 0; i < count && error; i++) {
+		error = make(folders[i], data, &why);
+		gt_text_format(ret_why, size, "%s %s", folders[i], why);
+	}
+	if (!error)
+		*ret_why = 0;
+	return error;
 }
 
 /* Sets the file's size once: growing it later could exceed a file size limit, which raises a

@@ -14,6 +14,17 @@
  * no tmpfs, where a write might wait for a disk or a network. */
 uint64_t gt_shared_file_room(const char *folder, uint64_t least, const char **ret_why);
 
+/* Whether a file may be made as @where says: 0. -ECANCELED: "off". -EPERM: the program has a
+ * seccomp filter. Then @ret_why says why. */
+int gt_shared_file_wanted(const char *where, char *ret_why, size_t size);
+
+/* Makes the file in the first folder that takes it: of @where, or with "on" of /dev/shm and
+ * @runtime (NULL: none). @make returns 0, or a negative errno and why. *@ret_why is then empty, or
+ * names the last folder and its reason. */
+typedef int (*gt_shared_file_maker)(const char *folder, const void *data, const char **ret_why);
+int gt_shared_file_place(const char *where, const char *runtime, gt_shared_file_maker make,
+			 const void *data, char *ret_why, size_t size);
+
 /* Creates the file, which must not exist, readable by its owner only, with @size bytes, and maps
  * it; the first @reserved may be touched. -EEXIST, -EACCES, -ENOSPC, -EFBIG (limit of the process),
  * ...: then there is no file. */

@@ -71,8 +71,9 @@ const char *gt_spool_refusal(const char *folder)
 	return why;
 }
 
-static int make_in(const char *folder, const struct gt_spool_options *options, const char **ret_why)
+static int make_in(const char *folder, const void *data, const char **ret_why)
 {
+	const struct gt_spool_options *options = data;
 	size_t size = room_in(folder, options->max_bytes, ret_why);
 	char given[PATH_BYTES];
 	void *memory;
@@ -125,34 +126,19 @@ static const struct gt_memory_survivor survivor = {.map = gt_spool_map, .holds =
 
 int gt_spool_start(const struct gt_spool_options *options, char *ret_why, size_t size)
 {
-	const char *folders[] = {"/dev/shm", options->runtime}, *why = "is not there";
-	size_t count = options->runtime ? 2 : 1;
-	int error = -ENOENT;
+	int error = gt_shared_file_wanted(options->where, ret_why, size);
 
 	memset(&spool, 0, sizeof(spool));
-	if (!strcmp(options->where, "off")) {
-		gt_text_format(ret_why, size, "off");
-		return -ECANCELED;
-	}
-	if (!gt_seccomp_permits(GT_SYS_statfs)) {
-		gt_text_format(ret_why, size, "the program has installed a seccomp filter");
-		return -EPERM;
-	}
+	if (error)
+		return error;
 	if (address_space_is_limited()) {
 		gt_text_format(ret_why, size, "the address space is limited");
 		return -ENOMEM;
 	}
-	if (strcmp(options->where, "on") != 0) {
-		folders[0] = options->where;
-		count = 1;
-	}
-	for (size_t i = 0; i < count && error; i++) {
-		error = make_in(folders[i], options, &why);
-		gt_text_format(ret_why, size, "%s %s", folders[i], why);
-	}
+	error = gt_shared_file_place(options->where, options->runtime, make_in, options, ret_why,
+				     size);
 	if (error)
 		return error;
-	*ret_why = 0;
 	fill_header(options);
 	watch_forks();
 	gt_memory_set_survivor(&survivor);

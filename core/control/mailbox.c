@@ -32,8 +32,9 @@ static uint64_t address_of(const void *part)
 	return (uint64_t)(uintptr_t)part;
 }
 
-static int make_in(const char *folder, uint64_t started, const char **ret_why)
+static int make_in(const char *folder, const void *data, const char **ret_why)
 {
+	const struct gt_mailbox_options *options = data;
 	char given[PATH_BYTES];
 	void *memory;
 	int error;
@@ -41,7 +42,7 @@ static int make_in(const char *folder, uint64_t started, const char **ret_why)
 	if (!gt_shared_file_room(folder, LEAST_BYTES, ret_why))
 		return -ENOSPC;
 	gt_text_format(given, sizeof(given), "%s/" GT_SPOOL_PREFIX "%d.%lu" GT_MAILBOX_SUFFIX,
-		       folder, (int)getpid(), (unsigned long)started);
+		       folder, (int)getpid(), (unsigned long)options->head.started);
 	gt_sys_absolute(given, mailbox.path, sizeof(mailbox.path));
 	error = gt_shared_file_make(mailbox.path, sizeof(struct gt_mailbox),
 				    sizeof(struct gt_mailbox), &memory);
@@ -75,30 +76,14 @@ static void fill_head(const struct gt_mailbox_head *given)
 
 int gt_mailbox_make(const struct gt_mailbox_options *options, char *ret_why, size_t size)
 {
-	const char *folders[] = {"/dev/shm", options->runtime}, *why = "is not there";
-	size_t count = options->runtime ? 2 : 1;
-	int error = -ENOENT;
+	int error = gt_shared_file_wanted(options->where, ret_why, size);
 
 	memset(&mailbox, 0, sizeof(mailbox));
-	if (!strcmp(options->where, "off")) {
-		gt_text_format(ret_why, size, "off");
-		return -ECANCELED;
-	}
-	if (!gt_seccomp_permits(GT_SYS_statfs)) {
-		gt_text_format(ret_why, size, "the program has installed a seccomp filter");
-		return -EPERM;
-	}
-	if (strcmp(options->where, "on") != 0) {
-		folders[0] = options->where;
-		count = 1;
-	}
-	for (size_t i = 0; i < count && error; i++) {
-		error = make_in(folders[i], options->head.started, &why);
-		gt_text_format(ret_why, size, "%s %s", folders[i], why);
-	}
+	if (!error)
+		error = gt_shared_file_place(options->where, options->runtime, make_in, options,
+					     ret_why, size);
 	if (error)
 		return error;
-	*ret_why = 0;
 	fill_head(&options->head);
 	return 0;
 }
