@@ -488,11 +488,3 @@ const char *gt_clock_bar_text(enum gt_clock_bar bar)
 
 	return bar < GT_CLOCK_BAR_COUNT_ ? texts[bar] : "";
 }
-
-bool gt_clocks_are_of_one_boot(const struct gt_clocks *clocks)
-{
-	for (size_t i = 0; i < clocks->count; i++)
-		if (clocks->of[i].by != GT_CLOCK_BY_MONOTONIC)
-			return false;
-	return true;
-}

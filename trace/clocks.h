@@ -106,7 +106,4 @@ extern const char *const gt_clock_by_names[GT_CLOCK_BY_COUNT_];
 /* "they have no collective in common". Pure, any thread. */
 const char *gt_clock_bar_text(enum gt_clock_bar bar);
 
-/* Whether all processes ran on one boot of one machine. */
-bool gt_clocks_are_of_one_boot(const struct gt_clocks *clocks);
-
 #endif

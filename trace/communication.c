@@ -116,11 +116,6 @@ static bool is_kernel(const char *name, const char *glob)
 	return is_function(function, glob);
 }
 
-bool gt_communication_is(const char *kernel)
-{
-	return is_kernel(kernel, NULL);
-}
-
 struct gt_comm_kind gt_communication_collective(const char *kernel)
 {
 	char plain[256];

@@ -10,10 +10,6 @@
 
 #include "trace/model.h"
 
-/* Whether a kernel of that name, demangled or mangled, exchanges data with other GPUs. Any thread.
- */
-bool gt_communication_is(const char *kernel);
-
 /* A collective, as a communication kernel's name tells it. */
 struct gt_comm_kind {
 	const char *name; /* "AllReduce", "(other)" */

@@ -12,19 +12,6 @@
 
 #define PLACE 2048
 
-int gt_gaps_before_init(struct gt_gaps_before *before)
-{
-	int rc = gt_groups_init(&before->keys);
-
-	return rc ? rc : gt_groups_init(&before->launches);
-}
-
-void gt_gaps_before_fini(struct gt_gaps_before *before)
-{
-	gt_groups_fini(&before->keys);
-	gt_groups_fini(&before->launches);
-}
-
 static bool has_stack(const struct gt_model *model, const struct gt_call *call)
 {
 	return call->stack < model->stacks.count && model->stacks.at[call->stack].count;

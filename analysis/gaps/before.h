@@ -22,11 +22,6 @@ struct gt_gaps_launch {
 	int64_t ns, of;    /* of the key's */
 };
 
-/* Starts an empty set. 0 or -ENOMEM. */
-int gt_gaps_before_init(struct gt_gaps_before *before);
-/* Frees the set. Also of a zeroed struct. */
-void gt_gaps_before_fini(struct gt_gaps_before *before);
-
 /* @ns of a gap, which count for @key. -ENOMEM. */
 int gt_gaps_before_add(struct gt_gaps_before *before, const struct gt_gap *gap, const char *key,
 		       int64_t ns);

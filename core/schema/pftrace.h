@@ -69,7 +69,6 @@
 
 /* DebugAnnotation */
 #define GT_PF_ANNOTATION_NAME_IID   1u
-#define GT_PF_ANNOTATION_BOOL       2u
 #define GT_PF_ANNOTATION_UINT       3u
 #define GT_PF_ANNOTATION_INT        4u
 #define GT_PF_ANNOTATION_STRING     6u
@@ -131,8 +130,6 @@
 #define GT_PF_SPEC_CATEGORY         4u
 #define GT_PF_CATEGORY_OTHER        0u
 #define GT_PF_CATEGORY_COMPUTE      2u
-#define GT_PF_KERNEL_NAME           2u
-#define GT_PF_KERNEL_DEMANGLED      3u
 #define GT_PF_KERNEL_ARCH           4u
 #define GT_PF_KERNEL_ARG            5u
 

@@ -113,20 +113,13 @@ Test(math_call, convolution)
 {
 	struct gt_shapes again;
 	uint8_t bytes[GT_SHAPES_BYTES];
-	uint64_t flops;
 
 	cr_assert(gt_shapes_code(&convolution, bytes));
 	cr_assert(gt_shapes_decode(bytes, &again));
 	cr_assert_eq(gt_shapes_output(&again, 0), 28);
 	cr_assert_eq(gt_shapes_output(&again, 1), 53);
-	cr_assert(gt_shapes_flops(&again, &flops));
-	cr_assert_eq(flops, UINT64_C(2) * 8 * 128 * 28 * 53 * 32 * 15);
-	cr_assert_eq(gt_shapes_elements(&again, GT_SHAPES_FILTER), 128 * 32 * 15);
 	again.stride[0] = 0;
 	cr_assert_eq(gt_shapes_output(&again, 0), 0);
-	again.input[0] = again.channels = UINT64_C(1) << 40;
-	again.stride[0] = 1;
-	cr_assert(!gt_shapes_flops(&again, &flops));
 	again.rank = 40;
 	cr_assert(!gt_shapes_code(&again, bytes));
 	cr_assert(!gt_shapes_decode(bytes, &again));
@@ -138,7 +131,6 @@ Test(math_call, any_shapes)
 	struct gt_shapes shapes;
 	uint8_t bytes[GT_SHAPES_BYTES];
 	char text[GT_SHAPES_TEXT];
-	uint64_t flops;
 
 	for (unsigned int i = 0; i < 4096; i++) {
 		for (unsigned int j = 0; j < sizeof(bytes); j++)
@@ -149,7 +141,6 @@ Test(math_call, any_shapes)
 		for (int part = 0; part < GT_SHAPES_PART_COUNT_; part++)
 			cr_assert(gt_shapes_text(&shapes, (enum gt_shapes_part)part, text) <
 				  sizeof(text));
-		gt_shapes_flops(&shapes, &flops);
 	}
 	memset(bytes, 255, sizeof(bytes));
 	cr_assert(!gt_shapes_decode(bytes, &shapes));

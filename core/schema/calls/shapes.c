@@ -106,7 +106,7 @@ bool gt_shapes_decode(const uint8_t in[GT_SHAPES_BYTES], struct gt_shapes *ret_s
 	return !b.failed;
 }
 
-/* ---- how much it is ---- */
+/* ---- the output ---- */
 
 static uint64_t times(uint64_t a, uint64_t b, bool *failed)
 {
@@ -127,48 +127,6 @@ uint64_t gt_shapes_output(const struct gt_shapes *s, unsigned int i)
 static uint64_t of_group(const struct gt_shapes *s)
 {
 	return s->groups ? s->input[1] / s->groups : 0;
-}
-
-static uint64_t multiply(const struct gt_shapes *s, unsigned int which, bool *failed)
-{
-	uint64_t all = 1;
-
-	if (which == GT_SHAPES_FILTER)
-		all = times(s->channels, of_group(s), failed);
-	else if (which == GT_SHAPES_OUTPUT)
-		all = times(s->input[0], s->channels, failed);
-	for (unsigned int i = 0; which == GT_SHAPES_INPUT && i < s->rank; i++)
-		all = times(all, s->input[i], failed);
-	for (unsigned int i = 0; which != GT_SHAPES_INPUT && i < s->rank - PREFIX; i++)
-		all = times(all, which == GT_SHAPES_FILTER ? s->filter[i] : gt_shapes_output(s, i),
-			    failed);
-	return all;
-}
-
-uint64_t gt_shapes_elements(const struct gt_shapes *s, unsigned int which)
-{
-	bool failed = !is_possible(s) || (which != GT_SHAPES_INPUT && !s->is_convolution);
-	uint64_t all = failed ? 0 : multiply(s, which, &failed);
-
-	return failed ? 0 : all;
-}
-
-bool gt_shapes_flops(const struct gt_shapes *s, uint64_t *ret_flops)
-{
-	bool failed = !is_possible(s) || !s->is_convolution;
-	uint64_t all;
-
-	*ret_flops = 0;
-	if (failed)
-		return false;
-	all = times(2, times(multiply(s, GT_SHAPES_OUTPUT, &failed), of_group(s), &failed),
-		    &failed);
-	for (unsigned int i = 0; i < s->rank - PREFIX; i++)
-		all = times(all, s->filter[i], &failed);
-	if (failed || all > INT64_MAX)
-		return false;
-	*ret_flops = all;
-	return true;
 }
 
 /* ---- as text ---- */

@@ -35,15 +35,6 @@ bool gt_shapes_decode(const uint8_t in[GT_SHAPES_BYTES], struct gt_shapes *ret_s
 /* A number of the output, that of place @i. 0: there is none. */
 uint64_t gt_shapes_output(const struct gt_shapes *shapes, unsigned int i);
 
-/* Multiplications and additions of a convolution, or of a gradient of it: 2 for each element of the
- * output, element of the filter and channel of a group, also on padding. False: they do not fit
- * into 63 bits, or it is no convolution that there can be. */
-bool gt_shapes_flops(const struct gt_shapes *shapes, uint64_t *ret_flops);
-
-/* Elements of input, filter and output; 0: none, or too many. */
-uint64_t gt_shapes_elements(const struct gt_shapes *shapes, unsigned int which);
-enum { GT_SHAPES_INPUT, GT_SHAPES_FILTER, GT_SHAPES_OUTPUT };
-
 #define GT_SHAPES_TEXT 112
 
 /* What has a text of its own. */
