@@ -130,33 +130,9 @@ static void take_words(struct gt_events_json *json, const struct gt_header *head
 	metadata->version = metadata_text(json, header, "gputrace_version");
 	metadata->mode = metadata_text(json, header, "mode");
 	metadata->unwinder = metadata_text(json, header, "unwinder");
-	copy_text(json, header, "process", metadata->process, sizeof(metadata->process));
-	copy_text(json, header, "hostname", metadata->host, sizeof(metadata->host));
-	copy_text(json, header, "boot", metadata->boot, sizeof(metadata->boot));
-	copy_text(json, header, "clock", metadata->clock, sizeof(metadata->clock));
-	copy_text(json, header, "job", metadata->job, sizeof(metadata->job));
-	copy_text(json, header, "launch", metadata->launch, sizeof(metadata->launch));
-	copy_text(json, header, "launcher", metadata->launcher, sizeof(metadata->launcher));
-	copy_text(json, header, "run", metadata->run, sizeof(metadata->run));
-	copy_text(json, header, "cupti_path", metadata->cupti_path, sizeof(metadata->cupti_path));
-	copy_text(json, header, "cupti_quirks", metadata->cupti_quirks,
-		  sizeof(metadata->cupti_quirks));
-	copy_text(json, header, "mode_reason", metadata->mode_reason,
-		  sizeof(metadata->mode_reason));
-	copy_text(json, header, "python", metadata->python, sizeof(metadata->python));
-	copy_text(json, header, "frameworks", metadata->frameworks, sizeof(metadata->frameworks));
-	copy_text(json, header, "graphs", metadata->graphs, sizeof(metadata->graphs));
-	copy_text(json, header, "hw_trace", metadata->hw_trace, sizeof(metadata->hw_trace));
-	copy_text(json, header, "nvml", metadata->nvml, sizeof(metadata->nvml));
-	copy_text(json, header, "window", metadata->window, sizeof(metadata->window));
-	copy_text(json, header, "filters", metadata->filters, sizeof(metadata->filters));
-	copy_text(json, header, "merged_clock", metadata->merged_clock,
-		  sizeof(metadata->merged_clock));
-	copy_text(json, header, "cost", metadata->cost, sizeof(metadata->cost));
-	copy_text(json, header, "options", metadata->options, sizeof(metadata->options));
-	copy_text(json, header, "memory", metadata->memory, sizeof(metadata->memory));
-	copy_text(json, header, "seccomp", metadata->seccomp, sizeof(metadata->seccomp));
-	copy_text(json, header, "command", metadata->command, sizeof(metadata->command));
+#define GT_METADATA_TEXT(name, member)                                                             \
+	copy_text(json, header, name, metadata->member, sizeof(metadata->member));
+#include "readers/metadata_texts.def"
 }
 
 /* What the trace told, and of a merged file the trace of the wanted process. */

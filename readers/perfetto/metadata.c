@@ -94,34 +94,12 @@ static const struct metadata_place device_numbers[] = {
 	PLACE(gt_device_event, "shared_per_sm", shared_per_sm),
 };
 
-/* Texts stored in the struct, and those that it points to. */
+/* Texts stored in the struct, and, below, those that it points to. */
 static const struct metadata_place texts[] = {
-	PLACE(gt_metadata, "process", process),
-	PLACE(gt_metadata, "hostname", host),
-	PLACE(gt_metadata, "boot", boot),
-	PLACE(gt_metadata, "clock", clock),
-	PLACE(gt_metadata, "job", job),
-	PLACE(gt_metadata, "launch", launch),
-	PLACE(gt_metadata, "launcher", launcher),
+#define GT_METADATA_TEXT(name, member) PLACE(gt_metadata, name, member),
+#include "readers/metadata_texts.def"
 	PLACE(gt_metadata, "backend", backend),
-	PLACE(gt_metadata, "cupti_path", cupti_path),
-	PLACE(gt_metadata, "mode_reason", mode_reason),
-	PLACE(gt_metadata, "cupti_quirks", cupti_quirks),
-	PLACE(gt_metadata, "python", python),
-	PLACE(gt_metadata, "options", options),
-	PLACE(gt_metadata, "memory", memory),
-	PLACE(gt_metadata, "seccomp", seccomp),
-	PLACE(gt_metadata, "command", command),
-	PLACE(gt_metadata, "frameworks", frameworks),
-	PLACE(gt_metadata, "graphs", graphs),
-	PLACE(gt_metadata, "hw_trace", hw_trace),
-	PLACE(gt_metadata, "nvml", nvml),
-	PLACE(gt_metadata, "window", window),
-	PLACE(gt_metadata, "filters", filters),
-	PLACE(gt_metadata, "cost", cost),
-	PLACE(gt_metadata, "merged_clock", merged_clock),
 	PLACE(gt_metadata, "spool", spool),
-	PLACE(gt_metadata, "run", run),
 };
 
 static const struct metadata_place pointers[] = {
