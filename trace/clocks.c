@@ -323,6 +323,16 @@ static void place_host(struct placing *p, uint32_t host, const struct gt_clock_m
 	p->placed[host] = true;
 }
 
+/* A process of the host that ran at another time is further from the middle of the line. */
+static void add_distance(const struct tie *tie, const struct gt_clock_source *s,
+			 struct gt_clock_map *map)
+{
+	double more = worst(&tie->line, s) - tie->error;
+
+	if (more > 0)
+		map->error = sum_of_errors(map->error, llround(fmin(more, 4e18)));
+}
+
 /* The way of a host's first process, from that of the process that is tied. */
 static void place_by_tie(struct placing *p, const struct tie *tie)
 {
@@ -340,6 +350,9 @@ static void place_by_tie(struct placing *p, const struct tie *tie)
 	};
 
 	place_host(p, host, &at, s);
+	for (uint32_t i = host; i < p->count; i++)
+		if (p->host[i] == host)
+			add_distance(tie, &p->sources[i], &p->maps[i]);
 }
 
 /* Its host so that its own clock is the job's. */

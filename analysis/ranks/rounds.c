@@ -56,29 +56,80 @@ static int take_party(const struct finding *find, size_t f, bool by_mpi, struct 
 		       : gt_meetings_take(model, passes, find->filter, by_mpi, &party->meetings);
 }
 
-/* Has a process with collectives before this one the same rank? They are in the order of their
- * ranks; a file that tells none may be any rank. */
-static bool repeats_rank(const struct finding *find, size_t f)
-{
-	const struct gt_model *model = &find->job->models[f];
-
-	for (size_t i = f; i && model->reading.header.has_rank; i--) {
-		const struct gt_model *before = &find->job->models[i - 1];
-
-		if (before->rank != model->rank || !before->reading.header.has_rank)
-			return false;
-		if (find->parties[i - 1].is_peer)
-			return true;
-	}
-	return false;
-}
-
-/* Two processes of a rank: of two runs or windows, or one that helps the other. */
+/* Of several processes of a rank one is compared. */
 static void leave_out(struct party *party, size_t f, struct gt_rounds *rounds)
 {
-	if (party->meetings.all.count && !rounds->repeated++)
+	if (!rounds->repeated++)
 		rounds->repeats = f;
 	gt_meetings_fini(&party->meetings);
+	party->meetings = (struct gt_meetings){0};
+}
+
+/* The number of the start by torchrun; 0: not known. */
+static int64_t start_of(const struct gt_model *model)
+{
+	int64_t starts = 0;
+
+	gt_header_int(&model->reading.header, "metadata", "starts", &starts);
+	return starts;
+}
+
+static int64_t last_end(const struct gt_meetings *meetings)
+{
+	int64_t end = INT64_MIN;
+
+	for (size_t i = 0; i < meetings->all.count; i++)
+		if (meetings->all.at[i].end > end)
+			end = meetings->all.at[i].end;
+	return end;
+}
+
+/* Was the rank of @f, which is that of @other, started once more? A window of a process was not. */
+static bool is_restart(const struct finding *find, size_t f, size_t other)
+{
+	const struct gt_model *a = &find->job->models[f], *b = &find->job->models[other];
+	const struct gt_meetings *later = &find->parties[f].meetings;
+
+	if (start_of(a) && start_of(b))
+		return start_of(a) > start_of(b);
+	return a->pid != b->pid && a->reading.header.has_base == b->reading.header.has_base &&
+	       later->all.at[0].start > last_end(&find->parties[other].meetings);
+}
+
+/* Of the processes of one rank with collectives, @first to @end - 1, the first one of the last
+ * start stays. They are in the order of their ranks; a file that tells none may be any rank. */
+static void choose(struct finding *find, size_t first, size_t end, struct gt_rounds *rounds)
+{
+	size_t chosen = end;
+
+	for (size_t f = first; f < end; f++) {
+		struct party *party = &find->parties[f];
+
+		if (!party->meetings.all.count)
+			continue;
+		if (chosen == end) {
+			chosen = f;
+		} else if (is_restart(find, f, chosen)) {
+			rounds->restarted++;
+			leave_out(&find->parties[chosen], chosen, rounds);
+			chosen = f;
+		} else {
+			rounds->restarted += is_restart(find, chosen, f);
+			leave_out(party, f, rounds);
+		}
+	}
+}
+
+/* Behind the processes that have the rank of @first. */
+static size_t rank_end(const struct gt_job *job, size_t first)
+{
+	const struct gt_model *models = job->models;
+	size_t end = first + 1;
+
+	while (end < job->count && models[first].reading.header.has_rank &&
+	       models[end].reading.header.has_rank && models[end].rank == models[first].rank)
+		end++;
+	return end;
 }
 
 /* Where kernels meet, what the hosts agree on by MPI is beside it. */
@@ -97,30 +148,34 @@ static bool meet_by_mpi(const struct gt_job *job)
 	return has_mpi;
 }
 
+static int begin(struct party *party, struct gt_rounds *rounds)
+{
+	party->is_peer = party->meetings.all.count > 0;
+	for (size_t i = 0; i < party->meetings.all.count; i++)
+		party->has_messages |= party->meetings.all.at[i].is_message;
+	rounds->processes += party->is_peer;
+	party->round = malloc((party->meetings.all.count + 1) * sizeof(*party->round));
+	if (!party->round)
+		return -ENOMEM;
+	memset(party->round, 0xff, party->meetings.all.count * sizeof(*party->round));
+	return 0;
+}
+
 static int take(struct finding *find, struct gt_rounds *rounds)
 {
 	bool by_mpi = meet_by_mpi(find->job);
+	int rc = 0;
 
-	for (size_t f = 0; f < find->job->count; f++) {
-		struct party *party = &find->parties[f];
-		int rc = take_party(find, f, by_mpi, party);
-
-		if (rc)
-			return rc;
-		if (repeats_rank(find, f)) {
-			leave_out(party, f, rounds);
-			continue;
-		}
-		party->is_peer = party->meetings.all.count > 0;
-		for (size_t i = 0; i < party->meetings.all.count; i++)
-			party->has_messages |= party->meetings.all.at[i].is_message;
-		rounds->processes += party->is_peer;
-		party->round = malloc((party->meetings.all.count + 1) * sizeof(*party->round));
-		if (!party->round)
-			return -ENOMEM;
-		memset(party->round, 0xff, party->meetings.all.count * sizeof(*party->round));
+	for (size_t f = 0, end; !rc && f < find->job->count; f = end) {
+		end = rank_end(find->job, f);
+		for (size_t i = f; !rc && i < end; i++)
+			rc = take_party(find, i, by_mpi, &find->parties[i]);
+		if (!rc)
+			choose(find, f, end, rounds);
+		for (size_t i = f; !rc && i < end; i++)
+			rc = begin(&find->parties[i], rounds);
 	}
-	return 0;
+	return rc;
 }
 
 /* Opens rounds for what is in none yet; false: nothing. */

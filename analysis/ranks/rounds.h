@@ -35,8 +35,9 @@ struct gt_rounds {
 	size_t processes;  /* that have collectives, and may have peers */
 	size_t unclear;    /* pairs of these with collectives in common, of which it is not clear
 			    * which belong together */
-	size_t repeated;   /* that have collectives, but the rank of one before them */
+	size_t repeated;   /* that have collectives, but the rank of another one, which is taken */
 	size_t repeats;    /* the first of these, an index in the job */
+	size_t restarted;  /* of these: the rank was started once more */
 };
 
 /* Finds those that @filter lets pass, or did where the excerpts, of each model or NULL, were made.

@@ -197,6 +197,10 @@ void gt_verify_header(struct gt_verify *v)
 	check_devices(v);
 	if (!gt_header_find(header, "schemaVersion"))
 		gt_verify_find(v, GT_CHECK_HEADER, 0, "no schemaVersion in the header");
+	else if (strtoll(gt_header_find(header, "schemaVersion"), NULL, 10) > 1)
+		gt_verify_find(v, GT_CHECK_HEADER, 0,
+			       "schemaVersion %.20s: of a newer gputrace, 1 is known",
+			       gt_header_find(header, "schemaVersion"));
 	if (!info || !header->has_rank)
 		gt_verify_find(v, GT_CHECK_HEADER, 0,
 			       "no distributedInfo with a rank in the header");

@@ -157,14 +157,22 @@ static void say_alone(const struct gt_ranks *ranks, size_t columns, FILE *out)
 static void say_repeated(const struct gt_ranks *ranks, size_t columns, FILE *out)
 {
 	const struct gt_rounds *rounds = &ranks->rounds;
+	const char *path;
 
-	if (rounds->repeated)
+	if (!rounds->repeated)
+		return;
+	path = ranks->job->models[rounds->repeats].path;
+	if (rounds->restarted)
+		gt_wrap_line(out, columns, 0,
+			     "%zu trace%s of ranks that were started once more, %s first: the last "
+			     "start is compared. For an earlier one name its files.",
+			     rounds->repeated, rounds->repeated == 1 ? " is" : "s are", path);
+	else
 		gt_wrap_line(out, columns, 0,
 			     "%zu trace%s a rank that another one has too, %s first: of each "
 			     "rank the first one with collectives is compared. Name the files of "
 			     "one run or window.",
-			     rounds->repeated, rounds->repeated == 1 ? " has" : "s have",
-			     ranks->job->models[rounds->repeats].path);
+			     rounds->repeated, rounds->repeated == 1 ? " has" : "s have", path);
 }
 
 /* What could not be compared, or only by clocks that may be wrong. */

@@ -11,7 +11,8 @@ import cases
 import generate
 import rank_traces
 
-HOUR = 3600 * 1_000_000_000
+SECOND = 1_000_000_000
+HOUR = 3600 * SECOND
 
 
 def members(**more):
@@ -293,6 +294,42 @@ def test_a_rank_twice():
     of, said = compared(where)
     assert of == {**{f"rank {r}": 8 for r in (0, 1, 3)}, "rank 2 pid 102": 8}, of
     assert "1 trace has a rank that another one has too" in said and "second.json first" in said, said
+
+
+def test_ranks_that_were_started_again():
+    """By torchrun or otherwise: the last start is compared, whole, by its number or by the time."""
+    found = traces()
+    for number, trace in enumerate(json.loads(json.dumps(list(found.values())))):
+        trace["metadata"]["pid"] += 100
+        trace["baseTimeNanoseconds"] += SECOND
+        met = [e for e in trace["traceEvents"] if "nccl" in e["name"]]
+        trace["traceEvents"] = [e for e in trace["traceEvents"] if e not in met[3:]]
+        found[f"again{number}.json"] = trace
+    again = {f"rank {rank} pid {200 + rank}": 3 for rank in range(4)}
+    where = written(found)
+    of, said = compared(where)
+    assert of == again and "4 traces are of ranks that were started once more" in said and "rank0.json first" in said, (of, said)
+    for name, trace in found.items():  # the clock was set back meanwhile
+        trace["metadata"]["starts"] = 2 if "again" in name else 1
+        trace["baseTimeNanoseconds"] = generate.BASE - SECOND * ("again" in name)
+    where = written(found)
+    assert compared(where)[0] == again
+    for name in found:
+        if "again" in name:
+            os.remove(f"{where}/{name}")
+    assert compared(where)[0] == ALL
+
+
+def test_a_newer_form():
+    """It is read as far as it is known, and a line says so; of another tool the number means nothing."""
+    found = traces(gputrace_version="9.0.0")
+    found["rank1.json"]["schemaVersion"] = 99
+    for _, said in merged(written(found)), compared(written(found)):
+        assert "rank1.json: its schemaVersion is 99, that of a newer gputrace (1 is known)" in said, said
+    summed(written(found), "its schemaVersion is 99")
+    assert "schemaVersion" in cases.run("verify", os.path.join(written(found), "rank1.json"), expect=1)[0]
+    del found["rank1.json"]["metadata"]["gputrace_version"]
+    assert "schemaVersion" not in merged(written(found))[1]
 
 
 def test_a_rank_whose_times_count_from_elsewhere():

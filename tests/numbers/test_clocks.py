@@ -247,6 +247,18 @@ def test_the_error_of_each_trace_counts():
     assert [row["Error (ns)"] for row in clock_rows(cases.write(trace))][1:] == errors[1:]
 
 
+def test_another_time_is_less_sure():
+    """The line is through the collectives of one process of a host; of one that ran a minute later it holds less well."""
+    members = stamped(rank_traces.job(ranks=2, steps=20)[0])
+    later = rank_traces.Rank(1, "b", members[1].ahead, members[1].drift)
+    later.now = 60_000 * MS
+    later.slice(rank_traces.generate.kernel, "gemm", later.now, later.now + MS)
+    later.metadata = dict(members[1].metadata, pid=900)
+    rows = clock_rows(*written([*members, later]))
+    near, far = [row["Error (ns)"] for row in rows if row["Rank"].startswith("rank 1")]
+    assert 10 * near < far, rows
+
+
 def test_ends_are_corrected_as_moments():
     """Not by a start and a duration of a clock that runs too fast, which 9 ms of waiting make 1.8 us too long."""
     members, rounds = rank_traces.job(ranks=2, steps=20, ahead=5 * MS, drift=200e-6, jitter=0)

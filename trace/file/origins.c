@@ -6,7 +6,10 @@
 
 #include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+
+#define SCHEMA 1 /* schemaVersion of what is written: docs/FORMAT.md */
 
 /* A launcher that gives only ranks says nothing of their number: then it is taken to be the rank's
  * own and one. */
@@ -40,11 +43,26 @@ static void see_version(struct gt_job_origins *o, const struct gt_header *header
 	}
 }
 
+/* Traces of other tools have a number of their own. */
+static void see_schema(struct gt_job_origins *o, const struct gt_header *header, const char *path)
+{
+	const char *text = gt_header_find(header, "schemaVersion");
+	int64_t schema = text ? strtoll(text, NULL, 10) : 0;
+	char version[32];
+
+	if (schema <= SCHEMA || schema <= o->schema ||
+	    !gt_header_text(header, "metadata", "gputrace_version", version, sizeof(version)))
+		return;
+	o->schema = schema;
+	o->schema_path = path;
+}
+
 void gt_job_origins_see(struct gt_job_origins *origins, const struct gt_header *header,
 			const char *path)
 {
 	see_world(origins, header, path);
 	see_version(origins, header, path);
+	see_schema(origins, header, path);
 }
 
 void gt_job_origins_judge(const struct gt_job_origins *o, void (*complain)(const char *line))
@@ -56,6 +74,13 @@ void gt_job_origins_judge(const struct gt_job_origins *o, void (*complain)(const
 			 "traces of different jobs: %.4096s is of %" PRId64
 			 " ranks, %.4096s of %" PRId64 "; name the files of one job",
 			 o->world_path, o->world, o->other_world_path, o->other_world);
+		complain(line);
+	}
+	if (o->schema_path) {
+		snprintf(line, sizeof(line),
+			 "%.4096s: its schemaVersion is %" PRId64
+			 ", that of a newer gputrace (%d is known): what is new in it is not read",
+			 o->schema_path, o->schema, SCHEMA);
 		complain(line);
 	}
 	if (o->other_version_path) {

@@ -14,7 +14,8 @@
 struct gt_job_origins {
 	int64_t world, other_world;
 	char version[32], other_version[32];
-	const char *world_path, *other_world_path, *version_path, *other_version_path;
+	int64_t schema; /* of the newest form that is not known here; 0: none */
+	const char *world_path, *other_world_path, *version_path, *other_version_path, *schema_path;
 };
 
 /* Takes the header of a trace into account. */
@@ -22,7 +23,7 @@ void gt_job_origins_see(struct gt_job_origins *origins, const struct gt_header *
 			const char *path);
 
 /* Says through @complain, one line each, that there are traces of jobs of different sizes, or of
- * different versions of gputrace. */
+ * different versions of gputrace, or of one to come. */
 void gt_job_origins_judge(const struct gt_job_origins *origins, void (*complain)(const char *line));
 
 #endif
