@@ -23,7 +23,18 @@ struct gt_clock_line {
 	double scatter; /* ns: standard deviation of a point around the line */
 	double points;  /* that count: less than are used where neighbours are off alike */
 	double spread;  /* ns: standard deviation of the x of those used */
-	size_t used;    /* without the outliers */
+	size_t used;    /* without the outliers; 0: there is no line */
+	/* of gt_clock_line_bound: ns at most from one x to the other, and how much it grows beyond
+	 */
+	double bound, skew;
+	int64_t from, to;
+	double wrong; /* ns by which the bounds contradict each other: then there is no line */
+};
+
+/* What a moment that one clock has not stamped says of the two: at x_low the other clock is at
+ * least low ahead, at x_high at most high. ns. */
+struct gt_clock_bounds {
+	int64_t x_low, low, x_high, high;
 };
 
 /* Fewer points do not tell a drift: the line then has none. */
@@ -41,6 +52,14 @@ struct gt_clock_line {
  */
 int gt_clock_line_fit(const struct gt_clock_point *points, size_t count,
 		      struct gt_clock_line *ret_line);
+
+/*
+ * The line in the middle of all that keep within @bounds (in any order; count > 0) and gain at most
+ * @drift ns a ns: what gt_clock_line_error says of it is no estimate but holds if the bounds do.
+ * *ret_line has used 0 and wrong where there is none. 0 or -ENOMEM.
+ */
+int gt_clock_line_bound(const struct gt_clock_bounds *bounds, size_t count, double drift,
+			struct gt_clock_line *ret_line);
 
 /* ns to add at @x. */
 int64_t gt_clock_line_at(const struct gt_clock_line *line, int64_t x);

@@ -148,9 +148,9 @@ bool gt_clock_sources_are_one(const struct gt_clock_source *a, const struct gt_c
 struct placing {
 	const struct gt_clock_source *sources;
 	size_t count;
-	uint32_t *host;         /* of each process: the first process there */
-	bool *placed;           /* of the first process of each host */
-	enum gt_clock_bar *bar; /* of each host that is not placed: the best of all tries */
+	uint32_t *host;              /* of each process: the first process there */
+	bool *placed;                /* of the first process of each host */
+	struct gt_clock_bar_at *bar; /* of each host that is not placed: the best of all tries */
 	struct gt_clock_map *maps;
 	uint32_t reference; /* the process whose clock is the job's */
 	size_t tries;       /* pairs of processes that may still be compared */
@@ -178,7 +178,7 @@ struct tie {
 
 static double worst(const struct gt_clock_line *line, const struct gt_clock_source *s)
 {
-	double few = line->used < GT_CLOCK_LINE_LEAST ? COARSE : 0;
+	double few = line->used < GT_CLOCK_LINE_LEAST && !(line->bound > 0) ? COARSE : 0;
 
 	return few + fmax(gt_clock_line_error(line, s->first), gt_clock_line_error(line, s->last));
 }
@@ -188,22 +188,33 @@ static bool are_of_one_rank(const struct gt_clock_source *a, const struct gt_clo
 	return a->has_rank && b->has_rank && a->rank == b->rank;
 }
 
-static void note_bar(struct placing *p, uint32_t process, enum gt_clock_bar bar)
+/* The nearest to a line; of those that are as near the first. */
+static void note_bar(struct placing *p, uint32_t process, enum gt_clock_bar why, double by)
 {
-	enum gt_clock_bar *best = &p->bar[p->host[process]];
+	struct gt_clock_bar_at *best = &p->bar[p->host[process]];
 
-	*best = bar > *best ? bar : *best;
+	if (why > best->why)
+		*best = (struct gt_clock_bar_at){why, by};
 }
 
-static enum gt_clock_bar bar_of(const struct gt_meetings *a, const struct gt_meetings *b,
-				size_t pairs)
+static void note_why(struct placing *p, uint32_t process, const struct gt_meetings *a,
+		     const struct gt_meetings *b, size_t pairs, const struct gt_clock_line *line)
 {
 	size_t common = gt_meetings_common(a, b);
 
 	common = pairs > common ? pairs : common;
 	if (common < LEAST)
-		return common ? GT_CLOCK_BAR_FEW : GT_CLOCK_BAR_APART;
-	return pairs ? GT_CLOCK_BAR_OFF : GT_CLOCK_BAR_UNCLEAR;
+		note_bar(p, process, common ? GT_CLOCK_BAR_FEW : GT_CLOCK_BAR_APART, 0);
+	else if (!pairs)
+		note_bar(p, process, GT_CLOCK_BAR_UNCLEAR, 0);
+	else if (line->wrong > 0)
+		note_bar(p, process, GT_CLOCK_BAR_WRONG, line->wrong);
+	else if (line->scatter > GT_MEETINGS_TOGETHER)
+		note_bar(p, process, GT_CLOCK_BAR_SCATTER, line->scatter);
+	else if (fabs(line->drift) > GT_MEETINGS_DRIFT)
+		note_bar(p, process, GT_CLOCK_BAR_DRIFT, fabs(line->drift) * 1e6);
+	else
+		note_bar(p, process, GT_CLOCK_BAR_BROKEN, 0);
 }
 
 static int try_tie(struct placing *p, uint32_t from, uint32_t to, struct tie *best)
@@ -220,7 +231,7 @@ static int try_tie(struct placing *p, uint32_t from, uint32_t to, struct tie *be
 	count = pairs.all.count;
 	gt_vec_free(&pairs.all);
 	if (!rc && tie.line.used < LEAST)
-		note_bar(p, from, bar_of(a, b, count));
+		note_why(p, from, a, b, count, &tie.line);
 	if (rc || tie.line.used < LEAST)
 		return rc;
 	tie.error = worst(&tie.line, s);
@@ -243,12 +254,12 @@ static int tie_hosts(struct placing *p, uint32_t host, uint32_t other, struct ti
 				continue;
 			m++;
 			if (are_of_one_rank(&p->sources[i], &p->sources[j])) {
-				note_bar(p, host, GT_CLOCK_BAR_ONE_RANK);
+				note_bar(p, host, GT_CLOCK_BAR_ONE_RANK, 0);
 			} else if (p->tries) {
 				p->tries--;
 				rc = try_tie(p, i, j, best);
 			} else {
-				note_bar(p, host, GT_CLOCK_BAR_MANY);
+				note_bar(p, host, GT_CLOCK_BAR_MANY, 0);
 			}
 		}
 	}
@@ -485,7 +496,9 @@ int gt_clocks_find(const struct gt_clock_source *sources, size_t count,
 	return rc;
 }
 
-const char *gt_clock_bar_text(enum gt_clock_bar bar)
+#define OFF "their collectives did not end together: "
+
+const char *gt_clock_bar_text(const struct gt_clock_bar_at *bar, char *ret_text)
 {
 	static const char *const texts[GT_CLOCK_BAR_COUNT_] = {
 		[GT_CLOCK_BAR_NONE] = "there are no collectives in which all ranks wait for all",
@@ -495,9 +508,23 @@ const char *gt_clock_bar_text(enum gt_clock_bar bar)
 		[GT_CLOCK_BAR_FEW] = "they have fewer than 3 collectives in common",
 		[GT_CLOCK_BAR_UNCLEAR] =
 			"it is not clear which of their collectives belong together",
-		[GT_CLOCK_BAR_OFF] = ("their collectives did not end together, so they are hardly "
-				      "of one job"),
+		[GT_CLOCK_BAR_SCATTER] = OFF
+		"the ends are off any line of two clocks, most by up to %.3g ms, and are to be by "
+		"less than 1 ms (two jobs, or hosts under load: traces of --libraries=nccl or mpi "
+		"number the collectives, which bounds the clocks then, too)",
+		[GT_CLOCK_BAR_DRIFT] = OFF
+		"by their ends the clocks run apart by %.3g ppm, and are to by less than 300 (two "
+		"jobs, or a clock that was set meanwhile)",
+		[GT_CLOCK_BAR_BROKEN] =
+			OFF "in one of 20 a member would have left before another came (two jobs?)",
+		[GT_CLOCK_BAR_WRONG] = OFF
+		"whatever their clocks show, a member left %.3g ms before another came (a clock "
+		"was set meanwhile, or communicators of two jobs have one name)",
 	};
+	double by = bar->why == GT_CLOCK_BAR_DRIFT ? bar->by : bar->by / 1e6;
 
-	return bar < GT_CLOCK_BAR_COUNT_ ? texts[bar] : "";
+	*ret_text = 0;
+	if (bar->why < GT_CLOCK_BAR_COUNT_)
+		snprintf(ret_text, GT_CLOCK_BAR_TEXT, texts[bar->why], by);
+	return ret_text;
 }

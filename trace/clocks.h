@@ -31,8 +31,17 @@ enum gt_clock_bar {
 	GT_CLOCK_BAR_APART,    /* they have none in common */
 	GT_CLOCK_BAR_FEW,      /* too few */
 	GT_CLOCK_BAR_UNCLEAR,  /* it is not clear which of them belong together */
-	GT_CLOCK_BAR_OFF,      /* they did not end at one time on any two clocks */
+	GT_CLOCK_BAR_SCATTER,  /* their ends are too far from any line of two clocks: ns */
+	GT_CLOCK_BAR_DRIFT,    /* these would run apart too fast: ppm */
+	GT_CLOCK_BAR_BROKEN,   /* members would have left before others came */
+	GT_CLOCK_BAR_WRONG,    /* the same of numbered ones, on any two clocks: ns */
 	GT_CLOCK_BAR_COUNT_
+};
+
+/* That, and by how much. */
+struct gt_clock_bar_at {
+	enum gt_clock_bar why;
+	double by;
 };
 
 #define GT_CLOCK_ERROR_UNKNOWN (-1)
@@ -60,8 +69,8 @@ struct gt_clock_map {
 	int64_t error;             /* ns within which this holds, in the whole trace; or
 				    * GT_CLOCK_ERROR_UNKNOWN */
 	enum gt_clock_by by;
-	enum gt_clock_bar bar; /* GT_CLOCK_BY_REALTIME: why it is nothing better */
-	size_t used;           /* collectives */
+	struct gt_clock_bar_at bar; /* GT_CLOCK_BY_REALTIME: why it is nothing better */
+	size_t used;                /* collectives */
 };
 
 /* Of all processes of a job, in their order. */
@@ -103,7 +112,10 @@ void gt_clock_map_add_told(const struct gt_clock_source *source, struct gt_clock
 /* As a merged file has them: "monotonic". */
 extern const char *const gt_clock_by_names[GT_CLOCK_BY_COUNT_];
 
-/* "they have no collective in common". Pure, any thread. */
-const char *gt_clock_bar_text(enum gt_clock_bar bar);
+#define GT_CLOCK_BAR_TEXT 320
+
+/* "they have no collective in common", into @ret_text of GT_CLOCK_BAR_TEXT bytes, which it returns.
+ * Pure, any thread. */
+const char *gt_clock_bar_text(const struct gt_clock_bar_at *bar, char *ret_text);
 
 #endif

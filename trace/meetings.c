@@ -12,17 +12,18 @@
 #include "core/hash.h"
 #include "trace/communication.h"
 
-#define BESIDE   8         /* places beyond the difference of the two counts that are tried */
-#define MOST     256       /* places to either side */
-#define ENOUGH   2048      /* pairs that the whole is judged by */
-#define RUN      32        /* pairs in a row that a place is judged by */
-#define RUNS     16        /* of them are tried, as some have a loss */
-#define FEW      8         /* pairs: too few to judge by */
-#define CLEARLY  3.0       /* times better than the next best place */
-#define SMOOTH   4         /* a pair's part in where the next one is looked for */
-#define TOGETHER 1000000.0 /* ns: the ends of a collective scatter by less */
-#define DRIFT    (3 * GT_CLOCK_LINE_DRIFT) /* two crystals, and a clock being set right */
-#define BROKEN   20 /* at most 1 of 20 pairs may end before its other member has begun */
+#define BESIDE   8    /* places beyond the difference of the two counts that are tried */
+#define MOST     256  /* places to either side */
+#define ENOUGH   2048 /* pairs that the whole is judged by */
+#define RUN      32   /* pairs in a row that a place is judged by */
+#define RUNS     16   /* of them are tried, as some have a loss */
+#define FEW      8    /* pairs: too few to judge by */
+#define CLEARLY  3.0  /* times better than the next best place */
+#define SMOOTH   4    /* a pair's part in where the next one is looked for */
+#define TOGETHER GT_MEETINGS_TOGETHER
+#define DRIFT    GT_MEETINGS_DRIFT
+#define STAMPS   1000 /* ns: moments that are the same may be stamped so far apart */
+#define BROKEN   20   /* at most 1 of 20 pairs may end before its other member has begun */
 
 struct pairing {
 	const struct gt_meetings *a, *b;
@@ -466,11 +467,41 @@ static bool is_broken(const struct gt_meetings *a, const struct gt_meetings *b,
 	return broken * BROKEN > pairs->all.count;
 }
 
+/* No member can leave before the last one has come: each meeting bounds the difference of the two
+ * clocks on both sides, however long the members took to leave. Only of those that are the same one
+ * for sure. */
+static int bound_line(const struct gt_meetings *a, const struct gt_meetings *b,
+		      const struct gt_met_pairs *pairs, struct gt_clock_line *ret_line)
+{
+	struct gt_clock_bounds *bounds = calloc(pairs->all.count + 1, sizeof(*bounds));
+	size_t count = 0;
+	int rc = bounds ? 0 : -ENOMEM;
+
+	*ret_line = (struct gt_clock_line){0};
+	for (size_t i = 0; !rc && i < pairs->all.count; i++) {
+		const struct gt_meeting *x = &a->all.at[pairs->all.at[i].a];
+		const struct gt_meeting *y = &b->all.at[pairs->all.at[i].b];
+
+		if (x->place && x->place == y->place && !x->is_message)
+			bounds[count++] = (struct gt_clock_bounds){
+				.x_low = y->end,
+				.low = x->start - y->end - STAMPS,
+				.x_high = y->start,
+				.high = x->end - y->start + STAMPS,
+			};
+	}
+	if (!rc && count)
+		rc = gt_clock_line_bound(bounds, count, DRIFT, ret_line);
+	free(bounds);
+	return rc;
+}
+
 int gt_meetings_line(const struct gt_meetings *a, const struct gt_meetings *b,
 		     const struct gt_met_pairs *pairs, struct gt_clock_line *ret_line)
 {
 	size_t count = pairs->all.count;
 	struct gt_clock_point *points = calloc(count + 1, sizeof(*points));
+	struct gt_clock_line bound;
 	int rc = points ? 0 : -ENOMEM;
 
 	*ret_line = (struct gt_clock_line){0};
@@ -484,9 +515,14 @@ int gt_meetings_line(const struct gt_meetings *a, const struct gt_meetings *b,
 		qsort(points, count, sizeof(*points), by_x);
 		rc = gt_clock_line_fit(points, count, ret_line);
 	}
-	if (!rc && (ret_line->scatter > TOGETHER || fabs(ret_line->drift) > DRIFT ||
-		    is_broken(a, b, pairs, ret_line)))
-		ret_line->used = 0;
 	free(points);
+	if (rc || (ret_line->scatter <= TOGETHER && fabs(ret_line->drift) <= DRIFT &&
+		   !is_broken(a, b, pairs, ret_line)))
+		return rc;
+	ret_line->used = 0;
+	rc = bound_line(a, b, pairs, &bound);
+	if (!rc && bound.used)
+		*ret_line = bound;
+	ret_line->wrong = bound.wrong;
 	return rc;
 }

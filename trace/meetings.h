@@ -81,11 +81,18 @@ struct gt_met_pairs {
 int gt_meetings_pair(const struct gt_meetings *a, const struct gt_meetings *b,
 		     struct gt_met_pairs *ret_pairs);
 
+/* The ends of a collective scatter by less, ns; two crystals, and a clock being set right, run
+ * apart by less. */
+#define GT_MEETINGS_TOGETHER 1000000.0
+#define GT_MEETINGS_DRIFT    (3 * GT_CLOCK_LINE_DRIFT)
+
 /* How many of both have the same key, each counted once. */
 size_t gt_meetings_common(const struct gt_meetings *a, const struct gt_meetings *b);
 
-/* The line by which a time of @b's clock becomes one of @a's; used 0: the pairs, if any, are not
- * those of one job (one would have ended before another member began). 0 or -ENOMEM. */
+/* The line by which a time of @b's clock becomes one of @a's: through their ends, or where these
+ * scatter too much for that, in the middle of what numbered ones allow, as none ends before all
+ * members have begun. used 0: the pairs, if any, are not those of one job: scatter, drift and wrong
+ * tell why. 0 or -ENOMEM. */
 int gt_meetings_line(const struct gt_meetings *a, const struct gt_meetings *b,
 		     const struct gt_met_pairs *pairs, struct gt_clock_line *ret_line);
 

@@ -73,7 +73,7 @@ static void warn(const struct gt_merge_result *result, bool is_zip)
 
 static void say_clocks(const struct gt_merge_clocks *clocks)
 {
-	char within[48] = "with an error that is not known", time[32];
+	char within[48] = "with an error that is not known", time[32], why[GT_CLOCK_BAR_TEXT];
 
 	if (clocks->error >= 0)
 		snprintf(within, sizeof(within), "within %s",
@@ -89,7 +89,7 @@ static void say_clocks(const struct gt_merge_clocks *clocks)
 			"the first: %s. They are taken as they are, with an error that is not "
 			"known\n",
 			clocks->realtime, clocks->realtime == 1 ? "" : "es",
-			gt_clock_bar_text(clocks->bar));
+			gt_clock_bar_text(&clocks->bar, why));
 }
 
 static void say_window(const struct gt_merge_result *result, bool is_zip, size_t files)

@@ -168,6 +168,76 @@ Test(clocks, records_that_were_lost)
 }
 
 /* Steps of another job end at other times: no answer rather than a wrong one. */
+static double exponential(double mean)
+{
+	return -mean * log(uniform() + 1e-300);
+}
+
+/* Meetings under load, in 100 ms each: the members come and leave milliseconds apart, but none
+ * leaves before all have come. */
+static void meet_under_load(const struct host *other, struct gt_clock_bounds *bounds, size_t count)
+{
+	for (size_t i = 0; i < count; i++) {
+		double here = 1e8 * (double)i + exponential(1e6), there = 1e8 * (double)i;
+		double all;
+
+		there += exponential(1e6);
+		all = fmax(here, there) + 20e3 + exponential(50e3);
+		bounds[i].x_low = shown(other, all + exponential(4e6));
+		bounds[i].low = (int64_t)here - bounds[i].x_low;
+		bounds[i].x_high = shown(other, there);
+		bounds[i].high = (int64_t)(all + exponential(4e6)) - bounds[i].x_high;
+	}
+}
+
+/* The error always holds: it is no estimate. */
+Test(clocks, ends_that_scatter_bound_the_clocks)
+{
+	static struct gt_clock_bounds bounds[3000];
+	double stated = 0;
+
+	for (uint64_t seed = 1; seed <= SEEDS; seed++) {
+		size_t count = seed % 2 ? 3000 : 100;
+		struct host other = {.off = 5e6, .drift = 50e-6};
+		struct gt_clock_line line;
+
+		state = seed * 0x2545f4914f6cdd1du + 1;
+		other.off *= 2 * uniform() - 1;
+		meet_under_load(&other, bounds, count);
+		cr_assert_eq(gt_clock_line_bound(bounds, count, 3e-4, &line), 0);
+		cr_assert_eq(line.used, count);
+		for (double t = -1e9; t < 1e8 * (double)count + 2e9; t += 1e8) {
+			int64_t x = shown(&other, t);
+			double wrong = (double)(x + gt_clock_line_at(&line, x)) - t;
+
+			cr_assert_leq(fabs(wrong), gt_clock_line_error(&line, x) + 1,
+				      "seed %lu at %.0f: %.0f ns", (unsigned long)seed, t, wrong);
+		}
+		stated += gt_clock_line_error(&line, shown(&other, 0)) / SEEDS;
+	}
+	cr_assert_leq(stated, 1e6, "stated %.0f ns", stated);
+}
+
+Test(clocks, bounds_that_contradict_each_other)
+{
+	struct gt_clock_bounds bounds[20] = {0};
+	struct gt_clock_line line;
+
+	for (int i = 0; i < 20; i++)
+		bounds[i] = (struct gt_clock_bounds){i * 1000000, -100, i * 1000000, 100};
+	cr_assert_eq(gt_clock_line_bound(bounds, 20, 3e-4, &line), 0);
+	cr_assert_eq(line.used, 20);
+	cr_assert_float_eq(gt_clock_line_error(&line, 0), 101, 1);
+	bounds[10].low = 5000; /* 300 ppm for 10 ms */
+	bounds[10].high = 6000;
+	cr_assert_eq(gt_clock_line_bound(bounds, 20, 3e-4, &line), 0);
+	cr_assert_eq(line.used, 0);
+	cr_assert_float_eq(line.wrong, 4900, 10);
+	cr_assert_eq(gt_clock_line_bound(bounds, 1, 3e-4, &line), 0);
+	cr_assert_eq(line.used, 1);
+	cr_assert_eq(gt_clock_line_at(&line, 0), 0);
+}
+
 Test(clocks, another_job_is_not_aligned)
 {
 	const struct host host = {.jitter = 3000};

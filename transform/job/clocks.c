@@ -76,11 +76,13 @@ int gt_merge_clocks_find(char *const *paths, const size_t *firsts, struct gt_clo
 
 void gt_merge_clocks_refuse(const struct gt_merge_clocks *clocks, char *ret_line, size_t size)
 {
+	char why[GT_CLOCK_BAR_TEXT];
+
 	snprintf(ret_line, size,
 		 "the clocks of %zu process%s on other hosts cannot be related to that of the "
 		 "first: %s; --force merges by their wall clocks, with an error that is not known",
 		 clocks->unbounded, clocks->unbounded == 1 ? "" : "es",
-		 gt_clock_bar_text(clocks->bar));
+		 gt_clock_bar_text(&clocks->bar, why));
 }
 
 bool gt_merge_clocks_are_plain(const struct gt_clocks *clocks)

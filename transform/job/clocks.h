@@ -13,11 +13,11 @@
 
 /* What a merge says of clocks: processes that are not on the machine of the first one. */
 struct gt_merge_clocks {
-	size_t collectives;    /* placed by these */
-	int64_t error;         /* ns, the largest of theirs; GT_CLOCK_ERROR_UNKNOWN */
-	size_t realtime;       /* only by their wall clocks */
-	size_t unbounded;      /* of these, traces of gputrace's, which should be known better */
-	enum gt_clock_bar bar; /* why the first of these has nothing better */
+	size_t collectives; /* placed by these */
+	int64_t error;      /* ns, the largest of theirs; GT_CLOCK_ERROR_UNKNOWN */
+	size_t realtime;    /* only by their wall clocks */
+	size_t unbounded;   /* of these, traces of gputrace's, which should be known better */
+	struct gt_clock_bar_at bar; /* why the first of these has nothing better */
 };
 
 /*
