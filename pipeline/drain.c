@@ -167,6 +167,7 @@ static bool work_once(struct gt_pipeline *p, uint64_t *ret_work)
 	gt_turn_clock(p, now);
 	flushed = gt_flusher_take(&since); /* before the round, which reads what it brought */
 	*ret_work = gt_turn_round(p);
+	gt_turn_tell(p, gt_clock_now());
 	gt_turn_seccomp(p, true);
 	gt_collectors_check(drain.collectors, now);
 	if (gt_turn_watch(p, now))

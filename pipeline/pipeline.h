@@ -85,7 +85,7 @@ struct gt_pipeline {
 	/* beside them */
 	struct gt_hang hang;
 	/* the turns of the drain thread: CLOCK_MONOTONIC ns */
-	uint64_t next_flush, next_clock;
+	uint64_t next_flush, next_clock, next_tell;
 	uint64_t flushes; /* that are over */
 	struct {
 		uint32_t made, left; /* contexts when it was looked last; flushes */

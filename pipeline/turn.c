@@ -318,6 +318,15 @@ bool gt_turn_flush_is_due(struct gt_pipeline *p, uint64_t now)
 	return true;
 }
 
+void gt_turn_tell(struct gt_pipeline *p, uint64_t now)
+{
+	if (now < p->next_tell || gt_turn_rests(p))
+		return;
+	p->next_tell = now + flush_period(p);
+	gt_collectors_report(&p->collectors);
+	gt_outlet_flush(&p->outlet, false);
+}
+
 void gt_turn_report(struct gt_pipeline *p)
 {
 	p->flushes++;

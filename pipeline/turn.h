@@ -84,6 +84,9 @@ uint64_t gt_turn_undelivered(const struct gt_pipeline *pipeline);
 /* Is it time to ask the sources for what they hold back? Then the next time is set. */
 bool gt_turn_flush_is_due(struct gt_pipeline *pipeline, uint64_t now);
 
+/* The same as gt_turn_report every flush period, also while a flush takes long or hangs. */
+void gt_turn_tell(struct gt_pipeline *pipeline, uint64_t now);
+
 /* Says in the trace what was lost so far, and writes what is final. */
 void gt_turn_report(struct gt_pipeline *pipeline);
 

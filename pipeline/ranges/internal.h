@@ -147,6 +147,7 @@ struct gt_ranges {
 	uint64_t next_id;
 	uint64_t next_settle; /* MONOTONIC ns */
 	uint64_t lost;
+	uint64_t unshadowed; /* settled by force: shadows of theirs are missing */
 	uint64_t made;       /* of the arena */
 	uint64_t in_use;     /* of these */
 	size_t string_bytes; /* that names of ranges take */

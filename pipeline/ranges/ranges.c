@@ -50,6 +50,11 @@ uint32_t gt_ranges_open(const struct gt_ranges *ranges)
 	return ranges->open_count;
 }
 
+uint64_t gt_ranges_unshadowed(const struct gt_ranges *ranges)
+{
+	return ranges->unshadowed;
+}
+
 uint32_t gt_ranges_fill(const struct gt_ranges *ranges)
 {
 	bool waits = ranges->closed_first && ranges->closed_first->pending;

@@ -112,6 +112,9 @@ bool gt_ranges_runs_backward(const struct gt_ranges *ranges, uint32_t tid);
 /* Ranges that have begun and not ended: they are written when they end. */
 uint32_t gt_ranges_open(const struct gt_ranges *ranges);
 
+/* Ranges that were written without all of their GPU work, for want of memory. */
+uint64_t gt_ranges_unshadowed(const struct gt_ranges *ranges);
+
 /* How much of the room for ranges is taken, in thousandths, while the oldest still waits for its
  * GPU work; else 0. When it is full the oldest are written without what is missing. */
 uint32_t gt_ranges_fill(const struct gt_ranges *ranges);

@@ -270,7 +270,7 @@ static void settle(struct gt_ranges *ranges, struct gt_range **at)
 void gt_range_settle_oldest(struct gt_ranges *ranges)
 {
 	for (uint32_t i = 0; i < SETTLE_FORCED && ranges->closed_first; i++) {
-		ranges->lost += ranges->closed_first->pending != 0; /* its shadows */
+		ranges->unshadowed += ranges->closed_first->pending != 0;
 		settle(ranges, &ranges->closed_first);
 	}
 }

@@ -202,13 +202,18 @@ class Overhead(unittest.TestCase):
         self.assertEqual({key: count for key, count in trace.ledger.items() if "thinned" in key and count}, {})
         self.assertGreater(trace.ledger["calls_lost_ring_full"], 0)
 
+    def test_losses_while_cupti_hangs(self):
+        """The file says so every flush period, before the end, without a spool."""
+        self.flood("flood-until kill", [], "GPUTRACE_THIN=off", "GPUTRACE_SPOOL=off", word='"ring full"', fault="flush=hang",
+                   status=-signal.SIGKILL)
+
     def has(self, word):
         return lambda: harness.gate.count(self.out, word) > 0
 
-    def flood(self, steps, gates, *options, status=3, word="left out: " + THINNED[-1]):
+    def flood(self, steps, gates, *options, status=3, word="left out: " + THINNED[-1], **how):
         """Writes are slow until the word is in the trace."""
         done = harness.run([PROGRAM] + steps.split(), truth=self.folder, folder=self.out,
-                           gates=[self.has(word)] + gates, options=(
+                           gates=[self.has(word)] + gates, **how, options=(
                                "GPUTRACE_RING_SIZE=16K", "GPUTRACE_FLUSH_PERIOD=10", "SLOWWRITE=100",
                                "LD_PRELOAD=" + harness.preloading.with_tracer(f"{SLOW}:{harness.LIBRARY}")) + options)
         self.assertEqual((done.status, done.said), (status, []))
