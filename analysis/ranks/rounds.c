@@ -61,6 +61,7 @@ static void leave_out(struct party *party, size_t f, struct gt_rounds *rounds)
 {
 	if (!rounds->repeated++)
 		rounds->repeats = f;
+	rounds->is_repeat[f] = true;
 	gt_meetings_fini(&party->meetings);
 	party->meetings = (struct gt_meetings){0};
 }
@@ -342,7 +343,8 @@ int gt_rounds_find(const struct gt_job *job, const struct gt_filter *filter,
 
 	*ret_rounds = (struct gt_rounds){0};
 	find.parties = calloc(job->count + 1, sizeof(*find.parties));
-	rc = find.parties ? take(&find, ret_rounds) : -ENOMEM;
+	ret_rounds->is_repeat = calloc(job->count + 1, sizeof(*ret_rounds->is_repeat));
+	rc = find.parties && ret_rounds->is_repeat ? take(&find, ret_rounds) : -ENOMEM;
 	if (!rc)
 		rc = join_all(&find, ret_rounds);
 	if (!rc && !(place = calloc((size_t)find.rounds + 2, sizeof(*place))))
@@ -364,6 +366,7 @@ void gt_rounds_fini(struct gt_rounds *rounds)
 {
 	gt_vec_free(&rounds->all);
 	gt_vec_free(&rounds->members);
+	free(rounds->is_repeat);
 }
 
 int64_t gt_round_wait(const struct gt_round *round, const struct gt_round_member *member)

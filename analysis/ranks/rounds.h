@@ -37,6 +37,7 @@ struct gt_rounds {
 			    * which belong together */
 	size_t repeated;   /* that have collectives, but the rank of another one, which is taken */
 	size_t repeats;    /* the first of these, an index in the job */
+	bool *is_repeat;   /* by index in the job: of these */
 	size_t restarted;  /* of these: the rank was started once more */
 };
 

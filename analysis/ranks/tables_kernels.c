@@ -202,7 +202,8 @@ int gt_ranks_kernels(const struct gt_ranks *ranks, struct gt_table *ret_table)
 	gt_table_init(ret_table, "rank_kernels", "Kernels: how unevenly the ranks take them",
 		      kernel_columns, COLUMNS(kernel_columns));
 	for (size_t f = 0; !rc && f < ranks->job->count; f++)
-		rc = add_kernels(ranks, f, &groups);
+		if (!ranks->rounds.is_repeat[f])
+			rc = add_kernels(ranks, f, &groups);
 	for (size_t i = 0; !rc && i < groups.list.count; i++)
 		put_kernel(ranks, &groups, &groups.list.at[i], ret_table);
 	gt_groups_fini(&groups);

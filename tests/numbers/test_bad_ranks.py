@@ -294,6 +294,8 @@ def test_a_rank_twice():
     of, said = compared(where)
     assert of == {**{f"rank {r}": 8 for r in (0, 1, 3)}, "rank 2 pid 102": 8}, of
     assert "1 trace has a rank that another one has too" in said and "second.json first" in said, said
+    kernels = json.loads(cases.run("ranks", "--format=json", where)[0])["rank_kernels"]
+    assert kernels and {row["Ranks"] for row in kernels} == {4}, kernels
 
 
 def test_ranks_that_were_started_again():
