@@ -32,7 +32,7 @@ void gt_clock_map_tell(const struct gt_clock_map *map, char *ret_text, size_t si
 		snprintf(ret_text + n, size - (size_t)n, WITHIN "%" PRId64 " ns", map->error);
 }
 
-static void take_told(const char *text, struct gt_clock_source *source)
+void gt_clock_source_tell(const char *text, struct gt_clock_source *source)
 {
 	size_t length = strcspn(text, " ");
 
@@ -80,7 +80,7 @@ void gt_clock_source_header(const struct gt_header *header, struct gt_clock_sour
 	gt_header_int(header, "metadata", "clock_first_monotonic_ns", &s->monotonic);
 	gt_header_int(header, "metadata", "clock_first_realtime_ns", &s->realtime);
 	if (gt_header_text(header, "metadata", "merged_clock", told, sizeof(told)))
-		take_told(told, s);
+		gt_clock_source_tell(told, s);
 	if (s->monotonic <= 0 || s->realtime <= 0)
 		s->monotonic = s->realtime = 0;
 }
@@ -94,7 +94,7 @@ int gt_clock_source_meet(const struct gt_model *model, struct gt_clock_source *s
 		source->first = source->last = base;
 	source->merged = model->merged.file;
 	if (source->merged && *model->merged.clock)
-		take_told(model->merged.clock, source);
+		gt_clock_source_tell(model->merged.clock, source);
 	return gt_meetings_take(model, NULL, NULL, true, &source->meetings);
 }
 

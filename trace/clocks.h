@@ -106,6 +106,9 @@ int64_t gt_clock_map_time(const struct gt_clock_map *map, int64_t t);
 /* "collectives within 120 ns", for the metadata of a merged file. Pure, any thread. */
 void gt_clock_map_tell(const struct gt_clock_map *map, char *ret_text, size_t size);
 
+/* Takes such a text for what a merged file says of the process. */
+void gt_clock_source_tell(const char *text, struct gt_clock_source *source);
+
 /* @map is of the file that @source was merged into before. Pure, any thread. */
 void gt_clock_map_add_told(const struct gt_clock_source *source, struct gt_clock_map *map);
 

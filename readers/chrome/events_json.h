@@ -124,6 +124,10 @@ bool gt_events_json_own_device(const struct gt_events_json *json, uint64_t *devi
 int gt_events_json_part_header(const struct gt_events_json *json, const struct gt_header *header,
 			       struct gt_header *ret_own);
 
+/* The same of "clocks" in @header: merged_clock. */
+void gt_events_json_part_clock(const struct gt_events_json *json, const struct gt_header *header,
+			       struct gt_metadata *metadata);
+
 /* What the merged file says of the wanted process. */
 void gt_events_json_part_metadata(const struct gt_events_json *json, struct gt_metadata *metadata);
 void gt_events_json_part_ledger(struct gt_events *events);

@@ -186,6 +186,8 @@ int gt_events_json_header(struct gt_events_json *json, const struct gt_header *h
 	take_segment(header, metadata);
 	if (json->parts.count)
 		gt_events_json_part_metadata(json, metadata);
+	if (json->parts.count)
+		gt_events_json_part_clock(json, header, metadata);
 	json->base = header->base_ns;
 	json->has_gpu_work = metadata->mode && !strcmp(metadata->mode, "cupti");
 	json->has_metadata = true;

@@ -6,6 +6,7 @@
  */
 #include <errno.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "readers/chrome/events_json.h"
@@ -148,6 +149,32 @@ int gt_events_json_part_header(const struct gt_events_json *json, const struct g
 				rc = gt_header_add(ret_own, &key, &metadata, false);
 	free(copy);
 	return rc;
+}
+
+/* How the clock of the wanted process came to that of the file. */
+void gt_events_json_part_clock(const struct gt_events_json *json, const struct gt_header *header,
+			       struct gt_metadata *metadata)
+{
+	struct gt_span list, of, by, error;
+	uint32_t position = 0;
+	char *copy;
+	int n;
+
+	if (!gt_header_span(header, "clocks", &copy, &list))
+		return;
+	while (list.kind == GT_SPAN_ARRAY && gt_span_next(&list, &position, &of)) {
+		if (!is_wanted(json, &of) || !gt_span_member(&of, "by", &by) ||
+		    by.kind != GT_SPAN_STRING || by.len > 16)
+			continue;
+		n = snprintf(metadata->merged_clock, sizeof(metadata->merged_clock), "%.*s",
+			     (int)by.len, by.text);
+		if (gt_span_member(&of, "error_ns", &error) && error.kind == GT_SPAN_NUMBER &&
+		    error.len < 24)
+			snprintf(metadata->merged_clock + n,
+				 sizeof(metadata->merged_clock) - (size_t)n, " within %.*s ns",
+				 (int)error.len, error.text);
+	}
+	free(copy);
 }
 
 void gt_events_json_part_metadata(const struct gt_events_json *json, struct gt_metadata *metadata)

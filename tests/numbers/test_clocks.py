@@ -275,6 +275,47 @@ def test_ends_that_scatter_bound_the_clocks():
                 assert abs(start - came[rank][1]) <= errors[rank] + 1000, (seed, rank, start, came[rank], errors)
 
 
+def told(path):
+    """How each rank's clock came to that of the job, and how many collectives it has."""
+    rows = {row["Rank"]: (row["Clock By"], row["Error (ns)"]) for row in clock_rows(path)}
+    late = {row["Rank"]: row["Collectives"] for row in cases.tables("ranks", path)["rank_late"]}
+    return [(*rows[f"rank {rank}"], late.get(f"rank {rank}")) for rank in range(4)]
+
+
+def test_a_merged_file_is_merged_again():
+    """Alone, with another trace, in each form: every process stays one, and how its clock was moved stays known."""
+    members, _ = rank_traces.job(ranks=4, steps=40, ahead=5 * MS, drift=200e-6, jitter=50)
+    members = stamped(members, apart=0)
+    paths = written(members)
+    where = cases.folder()
+
+    def make(name, *inputs):
+        cases.run("merge", f"--output={where}/{name}", *inputs)
+        return f"{where}/{name}"
+
+    whole = make("all.json", *paths)
+    expected = told(whole)
+    assert [row[0] for row in expected] == ["reference", "same boot", "collectives", "collectives"], expected
+    again = make("again.json", whole)
+    assert told(again) == expected
+    one, other = (json.loads(open(path, encoding="utf-8").read()) for path in (whole, again))
+    for key in "clocks", "processes", "metadata", "distributedInfo":
+        assert one[key] == other[key], key
+    for name in "again.pftrace", "back.json":  # there and back
+        again = make(name, again)
+        assert told(again) == expected, name
+    some = make("some.json", *paths[:3])
+    for form in "json", "pftrace":
+        part = make("part." + form, some)
+        for made in "json", "pftrace":
+            found = told(make(f"{form}and3.{made}", part, paths[3]))
+            assert found[:3] == expected[:3], (form, made, found)
+            assert found[3][0] == "collectives" and 0 < found[3][1] < 500 and found[3][2] == 40, found
+    rows = json.loads(open(make("last.json", some, paths[3]), encoding="utf-8").read())["clocks"]
+    for row, was in zip(rows, one["clocks"]):
+        assert abs(row["ahead_ns"] - was["ahead_ns"]) < 200, (row, was)
+
+
 def test_another_time_is_less_sure():
     """The line is through the collectives of one process of a host; of one that ran a minute later it holds less well."""
     members = stamped(rank_traces.job(ranks=2, steps=20)[0])

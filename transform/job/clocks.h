@@ -29,6 +29,10 @@ int gt_merge_clocks_find(char *const *paths, const size_t *firsts, struct gt_clo
 			 size_t count, struct gt_clocks *ret_clocks,
 			 struct gt_merge_clocks *ret_summary);
 
+/* Only collectives relate the processes of a merged file, the @group th of a merge, to another one.
+ */
+void gt_merge_clocks_isolate(struct gt_clock_source *source, size_t group);
+
 /* Why clocks of which some are unbounded are not merged unless that is forced. */
 void gt_merge_clocks_refuse(const struct gt_merge_clocks *clocks, char *ret_line, size_t size);
 
@@ -36,7 +40,9 @@ void gt_merge_clocks_refuse(const struct gt_merge_clocks *clocks, char *ret_line
 bool gt_merge_clocks_are_plain(const struct gt_clocks *clocks);
 
 /* The member "clocks" of a merged file (docs/FORMAT.md) and its end of line; nothing where all are
- * of one machine and stay as they are. */
-void gt_merge_clocks_put(const struct gt_clocks *clocks, FILE *out);
+ * of one machine and stay as they are. @before: by process, the line by which a merge before this
+ * one moved it (used 0: none did), or NULL. */
+void gt_merge_clocks_put(const struct gt_clocks *clocks, const struct gt_clock_line *before,
+			 FILE *out);
 
 #endif

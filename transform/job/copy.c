@@ -43,26 +43,27 @@ int64_t gt_merge_id_sum(int64_t a, int64_t b)
  */
 static void put_row(struct gt_merging *m, const struct gt_merge_row *row)
 {
-	int64_t rank = m->source->rank;
+	int64_t rank = row->is_inner ? row->rank : m->source->rank;
+	int64_t pid = row->is_inner ? row->was : row->pid;
 	char device[32] = "", us[GT_MERGE_US_SIZE];
 
 	if (row->pid < 0) /* a text */
 		return;
-	if (row->pid < GT_MERGE_FIRST_HOST)
-		snprintf(device, sizeof(device), " GPU %" PRId64, row->pid);
+	if (pid < GT_MERGE_FIRST_HOST)
+		snprintf(device, sizeof(device), " GPU %" PRId64, pid);
 	fprintf(m->out,
 		"%s{\"ph\": \"M\", \"name\": \"process_labels\", \"pid\": %" PRId64
 		", \"tid\": 0, \"ts\": %s, \"args\": {\"labels\": \"rank %" PRId64
 		"%s\", \"rank\": %" PRId64 ", \"merged process\": %zu, \"merged pid\": %" PRId64
 		"}}",
 		m->result->events++ ? ",\n" : "", row->merged, gt_merge_us(m->now, us), rank,
-		device, rank, row->process, row->pid);
+		device, rank, row->is_inner ? row->owner : row->process, pid);
 	fprintf(m->out,
 		",\n{\"ph\": \"M\", \"name\": \"process_sort_index\", \"pid\": %" PRId64
 		", \"tid\": 0, \"ts\": %s, \"args\": {\"sort_index\": %" PRId64 "}}",
 		row->merged, us, gt_merge_row_place(row));
 	m->result->events++;
-	m->row_names += 2;
+	m->row_names += row->is_inner ? 0 : 2; /* instead of those that the file has */
 }
 
 int64_t gt_merge_pid(struct gt_merging *m, int64_t pid)
@@ -210,6 +211,48 @@ static void edit_sort_index(struct gt_merging *m, const struct gt_trace_event *r
 		gt_edits_int(edits, &index, gt_merge_row_place(row));
 }
 
+/* ---- rows of a file that was merged before ---- */
+
+static bool number_of(const struct gt_trace_event *record, const char *key, int64_t *ret_number)
+{
+	struct gt_span span;
+
+	return gt_span_member(&record->args, key, &span) && gt_span_int(&span, ret_number);
+}
+
+static const struct gt_merge_inner *find_inner(const struct gt_merge_source *source, int64_t was)
+{
+	for (size_t i = 0; i < source->inner_count; i++)
+		if (source->inner[i].was == was)
+			return &source->inner[i];
+	return NULL;
+}
+
+/* Takes from a label whose the row is, and writes a label of this merge. False: it is none. */
+static bool take_inner_row(struct gt_merging *m, const struct gt_trace_event *record)
+{
+	const struct gt_merge_inner *inner;
+	struct gt_merge_row *row;
+	int64_t process, was;
+
+	if (!m->source->inner_count || record->ph != 'M' || !record->has_pid ||
+	    record->args.kind != GT_SPAN_OBJECT)
+		return false;
+	row = gt_merge_rows_find(&m->rows, m->source->process, record->pid);
+	if (row && row->is_inner && gt_span_is(&record->name, "process_sort_index", 18))
+		return true;
+	if (!row || row->is_reported || !gt_span_is(&record->name, "process_labels", 14) ||
+	    !number_of(record, "merged process", &process) ||
+	    !number_of(record, "merged pid", &was) || !(inner = find_inner(m->source, process)))
+		return false;
+	row->is_inner = true;
+	row->owner = inner->process;
+	row->rank = inner->rank;
+	row->was = was;
+	gt_merge_pid(m, record->pid);
+	return true;
+}
+
 /* ---- */
 
 void gt_merge_put_event(struct gt_merging *m, const struct gt_trace_event *record, FILE *out)
@@ -249,6 +292,8 @@ int gt_merge_copy_event(const struct gt_trace_event *record, const struct gt_hea
 	if (gt_span_is(&record->cat, GT_WHOLE_STEP_CATEGORY, sizeof(GT_WHOLE_STEP_CATEGORY) - 1))
 		return 0;
 	m->now = record->has_ts ? gt_merge_time(m, record->ts) : 0;
+	if (take_inner_row(m, record))
+		return ferror(m->out) ? -EIO : 0;
 	takes = m->window.is_set ? gt_merge_window_takes(m, record) : 1;
 	if (takes <= 0)
 		return takes;

@@ -3,6 +3,7 @@
  * What stands before and behind the events of a merged file.
  */
 #include <inttypes.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "transform/job/edits.h"
@@ -45,14 +46,14 @@ static void put_backend(struct gt_merging *m)
 /* A moment of CLOCK_REALTIME, as the clock of the trace has it: moved with the times, or the clock
  * would be related to those of its host once more. In quotes or not; 0: not known. */
 static void edit_clock(const struct gt_merging *m, const struct gt_merge_source *source,
-		       const char *key, struct gt_edits *edits)
+		       const struct gt_span *members, const char *key, struct gt_edits *edits)
 {
 	const struct gt_clock_line *line = &m->clocks.of[source->process].line;
 	struct gt_edit *edit = NULL;
 	struct gt_span span;
 	int64_t ns;
 
-	if (gt_span_member(&source->members, key, &span) && gt_span_int(&span, &ns) && ns > 0)
+	if (gt_span_member(members, key, &span) && gt_span_int(&span, &ns) && ns > 0)
 		edit = gt_edits_new(edits, &span);
 	if (edit)
 		snprintf(edit->text, sizeof(edit->text), "%" PRId64,
@@ -61,13 +62,13 @@ static void edit_clock(const struct gt_merging *m, const struct gt_merge_source 
 
 /* The start of a trace, in us behind the base of the merged file. */
 static void edit_start(struct gt_merging *m, const struct gt_merge_source *source,
-		       struct gt_edits *edits)
+		       const struct gt_span *members, struct gt_edits *edits)
 {
 	struct gt_edit *edit = NULL;
 	struct gt_span span;
 	int64_t ns;
 
-	if (gt_span_member(&source->members, "clock_start_us", &span) && gt_span_ns(&span, &ns))
+	if (gt_span_member(members, "clock_start_us", &span) && gt_span_ns(&span, &ns))
 		edit = gt_edits_new(edits, &span);
 	if (!edit)
 		return;
@@ -75,19 +76,20 @@ static void edit_start(struct gt_merging *m, const struct gt_merge_source *sourc
 	gt_merge_us(gt_merge_time(m, ns), edit->text);
 }
 
-static void put_metadata(struct gt_merging *m, const struct gt_merge_source *source)
+static void put_metadata(struct gt_merging *m, const struct gt_merge_source *source,
+			 const struct gt_span *members)
 {
 	struct gt_edits edits;
+	struct gt_span version;
 
 	edits.count = 0;
-	if (source->members.kind == GT_SPAN_OBJECT &&
-	    strstr(source->metadata, "\"gputrace_version\"")) {
-		edit_clock(m, source, "clock_first_realtime_ns", &edits);
-		edit_clock(m, source, "clock_last_realtime_ns", &edits);
-		edit_start(m, source, &edits);
+	if (gt_span_member(members, "gputrace_version", &version)) {
+		edit_clock(m, source, members, "clock_first_realtime_ns", &edits);
+		edit_clock(m, source, members, "clock_last_realtime_ns", &edits);
+		edit_start(m, source, members, &edits);
 	}
 	fputs("\"metadata\": ", m->out);
-	gt_edits_put(&edits, &source->members, m->out);
+	gt_edits_put(&edits, members, m->out);
 }
 
 /* Of several files of a process the last one knows the most. */
@@ -100,11 +102,22 @@ static const struct gt_merge_source *metadata_of(const struct gt_merge_sources *
 	return NULL;
 }
 
+static void put_one(struct gt_merging *m, size_t process, int64_t rank,
+		    const struct gt_merge_source *source, const struct gt_span *members)
+{
+	fprintf(m->out, "%s{\"process\": %zu, \"rank\": %" PRId64, process ? ",\n" : "", process,
+		rank);
+	if (source && members->kind == GT_SPAN_OBJECT) {
+		fputs(", ", m->out);
+		put_metadata(m, source, members);
+	}
+	fputc('}', m->out);
+}
+
 /* What the trace of each process told. */
 static void put_processes(struct gt_merging *m)
 {
 	const struct gt_merge_sources *sources = &m->sources;
-	const char *gap = "";
 
 	if (sources->processes < 2)
 		return;
@@ -114,16 +127,27 @@ static void put_processes(struct gt_merging *m)
 
 		end = gt_merge_process_end(sources, i);
 		source = metadata_of(sources, end, i);
-		fprintf(m->out, "%s{\"process\": %zu, \"rank\": %" PRId64, gap,
-			sources->of[i].process, sources->of[i].rank);
-		if (source) {
-			fputs(", ", m->out);
-			put_metadata(m, source);
-		}
-		fputc('}', m->out);
-		gap = ",\n";
+		for (size_t k = 0; k < sources->of[i].inner_count; k++)
+			put_one(m, sources->of[i].inner[k].process, sources->of[i].inner[k].rank,
+				&sources->of[i], &sources->of[i].inner[k].members);
+		if (!sources->of[i].inner_count)
+			put_one(m, sources->of[i].process, sources->of[i].rank, source,
+				source ? &source->members : NULL);
 	}
 	fputs("],\n", m->out);
+}
+
+/* With what merges before this one did. */
+static void put_clocks(struct gt_merging *m)
+{
+	const struct gt_merge_sources *sources = &m->sources;
+	struct gt_clock_line *before = calloc(sources->processes + 1, sizeof(*before));
+
+	for (size_t i = 0; before && i < sources->count; i++)
+		for (size_t k = 0; k < sources->of[i].inner_count; k++)
+			before[sources->of[i].inner[k].process] = sources->of[i].inner[k].line;
+	gt_merge_clocks_put(&m->clocks, before, m->out);
+	free(before);
 }
 
 void gt_merge_put_head(struct gt_merging *m)
@@ -141,11 +165,11 @@ void gt_merge_put_head(struct gt_merging *m)
 	fprintf(m->out, "\"rank\": %" PRId64 ", \"world_size\": %" PRId64 "},\n",
 		sources->processes == 1 ? first->rank : 0, world_of(sources));
 	if (teller) {
-		put_metadata(m, teller);
+		put_metadata(m, teller, &teller->members);
 		fputs(",\n", m->out);
 	}
 	put_processes(m);
-	gt_merge_clocks_put(&m->clocks, m->out);
+	put_clocks(m);
 	if (first->border) /* what was before is missing */
 		fprintf(m->out, "\"segment\": %s,\n", first->segment);
 	fputs("\"displayTimeUnit\": \"ns\",\n", m->out);

@@ -317,11 +317,15 @@ static void change_metadata(struct gt_conversion *c, struct gt_metadata *metadat
 {
 	const struct pftrace_merging *m = c->data;
 
+	struct gt_clock_map map = m->clocks.of[source_of(m)->process];
+	struct gt_clock_source before = {0};
+
 	metadata->start = move(m, metadata->start);
+	gt_clock_source_tell(metadata->merged_clock, &before);
+	gt_clock_map_add_told(&before, &map);
 	*metadata->merged_clock = 0;
-	if (!gt_merge_clocks_are_plain(&m->clocks))
-		gt_clock_map_tell(&m->clocks.of[source_of(m)->process], metadata->merged_clock,
-				  sizeof(metadata->merged_clock));
+	if (before.is_told || !gt_merge_clocks_are_plain(&m->clocks))
+		gt_clock_map_tell(&map, metadata->merged_clock, sizeof(metadata->merged_clock));
 	/* else its clock would be related to those of its host once more, when this file is read */
 	metadata->clock_first.realtime = move(m, metadata->clock_first.realtime);
 	metadata->clock_last.realtime = move(m, metadata->clock_last.realtime);

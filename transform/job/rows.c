@@ -50,9 +50,11 @@ struct gt_merge_row *gt_merge_rows_find(struct gt_merge_rows *rows, size_t proce
 
 int64_t gt_merge_row_place(const struct gt_merge_row *row)
 {
-	int64_t below = row->pid < GT_MERGE_FIRST_HOST ? 1 + row->pid : 0;
+	int64_t pid = row->is_inner ? row->was : row->pid;
+	int64_t below = pid < GT_MERGE_FIRST_HOST ? 1 + pid : 0;
 
-	return (int64_t)row->process * (GT_MERGE_FIRST_HOST + 1) + below;
+	return (int64_t)(row->is_inner ? row->owner : row->process) * (GT_MERGE_FIRST_HOST + 1) +
+	       below;
 }
 
 void gt_merge_rows_fini(struct gt_merge_rows *rows)

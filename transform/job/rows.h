@@ -21,6 +21,9 @@ struct gt_merge_row {
 	size_t process;
 	int64_t pid, merged;
 	bool is_reported; /* in the merged file */
+	bool is_inner;    /* its file was merged before, and says whose it is: */
+	size_t owner;     /* process of this merge */
+	int64_t rank, was;
 };
 
 /* All of a merge. Begins zeroed. */

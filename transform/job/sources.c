@@ -28,6 +28,103 @@ static char *copy_of(const struct gt_header *header, const char *key)
 	return text ? strdup(text) : NULL;
 }
 
+/* ---- processes of JSON that was merged before ---- */
+
+static bool int_of(const struct gt_span *of, const char *key, int64_t *ret_number)
+{
+	struct gt_span span;
+
+	return gt_span_member(of, key, &span) && gt_span_int(&span, ret_number);
+}
+
+/* What its metadata says of its clock. */
+static int take_inner_clock(const struct gt_merge_source *source, struct gt_merge_inner *inner)
+{
+	const struct gt_span key = {.text = "metadata", .len = 8, .kind = GT_SPAN_STRING};
+	struct gt_header own = {.has_base = source->has_base,
+				.base_ns = source->base,
+				.has_rank = true,
+				.rank = inner->rank};
+	int rc = inner->members.kind == GT_SPAN_OBJECT
+			 ? gt_header_add(&own, &key, &inner->members, false)
+			 : 0;
+
+	gt_clock_source_header(&own, &inner->clock);
+	gt_header_fini(&own);
+	return rc;
+}
+
+static int take_inner(struct gt_merge_source *source, const struct gt_header *header)
+{
+	struct gt_span list, of;
+	uint32_t position = 0;
+	int rc = 0;
+
+	if (!gt_header_span(header, "processes", &source->inner_text, &list) ||
+	    list.kind != GT_SPAN_ARRAY)
+		return 0;
+	while (!rc && gt_span_next(&list, &position, &of)) {
+		struct gt_merge_inner inner = {0}, *more;
+
+		if (of.kind != GT_SPAN_OBJECT || !int_of(&of, "process", &inner.was) ||
+		    !int_of(&of, "rank", &inner.rank))
+			continue;
+		gt_span_member(&of, "metadata", &inner.members);
+		more = realloc(source->inner, (source->inner_count + 1) * sizeof(inner));
+		if (!more)
+			return -ENOMEM;
+		source->inner = more;
+		rc = take_inner_clock(source, &inner);
+		source->inner[source->inner_count++] = inner;
+	}
+	return rc;
+}
+
+/* How it came to the clock of that file: an element of "clocks". */
+static void take_told(struct gt_merge_source *source, const struct gt_span *of)
+{
+	struct gt_merge_inner *inner = NULL;
+	int64_t was, error, ahead;
+	struct gt_span by, drift;
+	char text[64];
+	int n;
+
+	if (of->kind != GT_SPAN_OBJECT || !int_of(of, "process", &was) ||
+	    !gt_span_member(of, "by", &by) || by.kind != GT_SPAN_STRING || by.len > 16)
+		return;
+	for (size_t i = 0; i < source->inner_count; i++)
+		if (source->inner[i].was == was)
+			inner = &source->inner[i];
+	if (!inner)
+		return;
+	n = snprintf(text, sizeof(text), "%.*s", (int)by.len, by.text);
+	if (int_of(of, "error_ns", &error) && error >= 0)
+		snprintf(text + n, sizeof(text) - (size_t)n, " within %" PRId64 " ns", error);
+	gt_clock_source_tell(text, &inner->clock);
+	if (!int_of(of, "ahead_ns", &ahead))
+		return;
+	inner->line = (struct gt_clock_line){.off = -ahead, .used = 1};
+	if (int_of(of, "at_ns", &inner->line.x) && gt_span_member(of, "drift_ppm", &drift))
+		inner->line.drift = -strtod(drift.text, NULL) / 1e6;
+}
+
+static int take_merged(struct gt_merge_source *source, const struct gt_header *header)
+{
+	int rc = take_inner(source, header);
+	struct gt_span list, of;
+	uint32_t position = 0;
+	char *copy;
+
+	if (!rc && source->inner_count && gt_header_span(header, "clocks", &copy, &list)) {
+		while (list.kind == GT_SPAN_ARRAY && gt_span_next(&list, &position, &of))
+			take_told(source, &of);
+		free(copy);
+	}
+	return rc;
+}
+
+/* ---- */
+
 static void take(struct gt_merge_source *source, const char *path, const struct gt_reading *reading)
 {
 	const struct gt_header *header = &reading->header;
@@ -65,7 +162,7 @@ static int add(struct gt_merge_sources *sources, const char *path, const struct 
 		return -ENOMEM;
 	sources->of = more;
 	take(&more[sources->count++], path, reading);
-	return 0;
+	return reading->is_pftrace ? 0 : take_merged(&more[sources->count - 1], &reading->header);
 }
 
 int gt_merge_sources_refuse(const char *path, uint32_t parts, struct gt_merge_result *result)
@@ -134,16 +231,31 @@ static int by_rank(const void *a, const void *b)
 	return x->part < y->part ? -1 : x->part > y->part;
 }
 
+static size_t processes_in(const struct gt_merge_source *source)
+{
+	return source->inner_count ? source->inner_count : 1;
+}
+
+static bool are_files_of_one(const struct gt_merge_source *a, const struct gt_merge_source *b)
+{
+	return !a->is_part && !b->is_part && !a->inner_count && !b->inner_count &&
+	       gt_segments_are_of_one(a->path, b->path);
+}
+
 /* The numbers of the processes. */
 static void count_processes(struct gt_merge_sources *sources)
 {
 	struct gt_merge_source *of = sources->of;
 
-	for (size_t i = 1; i < sources->count; i++)
-		of[i].process =
-			of[i - 1].process + (of[i].is_part || of[i - 1].is_part ||
-					     !gt_segments_are_of_one(of[i - 1].path, of[i].path));
-	sources->processes = sources->count ? of[sources->count - 1].process + 1 : 0;
+	for (size_t i = 0; i < sources->count; i++) {
+		if (i && are_files_of_one(&of[i - 1], &of[i]))
+			of[i].process = of[i - 1].process;
+		else
+			of[i].process = i ? of[i - 1].process + processes_in(&of[i - 1]) : 0;
+		for (size_t k = 0; k < of[i].inner_count; k++)
+			of[i].inner[k].process = of[i].process + k;
+		sources->processes = of[i].process + processes_in(&of[i]);
+	}
 }
 
 static const char *why_twice(const struct gt_merge_source *a, const struct gt_merge_source *b)
@@ -183,7 +295,7 @@ int gt_merge_sources_read(char *const *paths, size_t count, bool takes_apart,
 	struct gt_merge_sources *sources = ret_sources;
 	int rc = 0;
 
-	*sources = (struct gt_merge_sources){0};
+	*sources = (struct gt_merge_sources){.is_apart = takes_apart};
 	for (size_t i = 0; !rc && i < count; i++)
 		rc = read_source(sources, paths[i], takes_apart, result);
 	if (rc)
@@ -215,6 +327,8 @@ void gt_merge_sources_fini(struct gt_merge_sources *sources)
 		free(sources->of[i].metadata);
 		free(sources->of[i].segment);
 		free(sources->of[i].backend);
+		free(sources->of[i].inner);
+		free(sources->of[i].inner_text);
 	}
 	free(sources->of);
 	*sources = (struct gt_merge_sources){0};
@@ -240,6 +354,18 @@ static size_t group_of(const struct clock_groups *groups, const struct gt_merge_
 	return groups->count;
 }
 
+/* Processes of several machines, or whose clocks were moved, are as of a machine of their own: only
+ * collectives relate them to another file. */
+static void see_other(struct gt_clock_source *group, const struct gt_clock_source *process,
+		      size_t number)
+{
+	bool is_moved = process->is_told && process->told_by > GT_CLOCK_BY_HOST;
+
+	if (!is_moved && gt_clock_sources_are_one(group, process))
+		return;
+	gt_merge_clocks_isolate(group, number);
+}
+
 static int begin_groups(const struct gt_merge_sources *sources, struct clock_groups *ret_groups)
 {
 	struct clock_groups groups = {
@@ -259,10 +385,19 @@ static int begin_groups(const struct gt_merge_sources *sources, struct clock_gro
 
 		end = gt_merge_process_end(sources, i);
 		groups.of[source->process] = group;
-		if (group < groups.count)
+		for (size_t k = 0; k < source->inner_count; k++)
+			groups.of[source->inner[k].process] = group;
+		if (group < groups.count) {
+			see_other(&groups.sources[group], &source->clock, group);
 			continue;
+		}
 		groups.firsts[groups.count] = paths;
-		groups.sources[groups.count++] = source->clock;
+		groups.sources[groups.count] = source->clock;
+		if (source->is_part)
+			see_other(&groups.sources[group], &source->clock, group);
+		for (size_t k = 0; k < source->inner_count; k++)
+			see_other(&groups.sources[group], &source->inner[k].clock, group);
+		groups.count++;
 		for (size_t file = i; file < end; file++)
 			groups.paths[paths++] = (char *)sources->of[file].path;
 	}
@@ -282,9 +417,15 @@ static int spread(const struct clock_groups *groups, const struct gt_merge_sourc
 		return -ENOMEM;
 	for (size_t i = 0; i < processes; i++)
 		of[i] = clocks->of[groups->of[i]];
-	for (size_t i = 0; i < sources->count; i++)
-		if (sources->of[i].is_part)
-			gt_clock_map_add_told(&sources->of[i].clock, &of[sources->of[i].process]);
+	for (size_t i = 0; sources->is_apart && i < sources->count; i++) {
+		const struct gt_merge_source *source = &sources->of[i];
+
+		if (source->is_part)
+			gt_clock_map_add_told(&source->clock, &of[source->process]);
+		for (size_t k = 0; k < source->inner_count; k++)
+			gt_clock_map_add_told(&source->inner[k].clock,
+					      &of[source->inner[k].process]);
+	}
 	free(clocks->of);
 	clocks->of = of;
 	clocks->count = processes;

@@ -8,6 +8,15 @@
 
 #include "transform/job/merge.h"
 
+/* A process of JSON that was merged before. */
+struct gt_merge_inner {
+	int64_t was, rank;      /* its number in that file */
+	size_t process;         /* as of struct gt_merge_source */
+	struct gt_span members; /* its metadata, in inner_text; of no object: none */
+	struct gt_clock_source clock;
+	struct gt_clock_line line; /* by which it was moved, used 0: it was not, or not known */
+};
+
 /* One trace. */
 struct gt_merge_source {
 	const char *path; /* the caller's */
@@ -32,6 +41,9 @@ struct gt_merge_source {
 	struct gt_span device_list;         /* in devices */
 	struct gt_span members;             /* in metadata */
 	struct gt_clock_source clock;
+	struct gt_merge_inner *inner; /* by number; NULL: it is a trace of one process */
+	size_t inner_count;
+	char *inner_text;
 };
 
 #define GT_MERGE_PARTS 256 /* processes of a file that was merged before: it is read for each */
@@ -40,6 +52,7 @@ struct gt_merge_source {
 struct gt_merge_sources {
 	struct gt_merge_source *of;
 	size_t count, processes;
+	bool is_apart; /* each process of a .pftrace that holds several is a trace */
 };
 
 /* Reads the headers of all that are traces; others are counted in @result. @takes_apart: each
