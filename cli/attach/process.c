@@ -152,10 +152,10 @@ static const char *wrong_program(const unsigned char *ident, unsigned machine)
 /* That it is of this user was seen before, so another one, root too, is none the better. */
 static const char *unseen(void)
 {
-	return geteuid() ? "does not let itself be looked at: it was started setuid or with file "
+	return geteuid() ? "cannot be inspected: it was started setuid or with file "
 			   "capabilities, or has switched off core dumps (prctl PR_SET_DUMPABLE): "
 			   "start it with gputrace run"
-			 : "does not let itself be looked at, not even by root: it has rights that "
+			 : "cannot be inspected, not even by root: it has rights that "
 			   "this shell lacks (in a container CAP_SYS_PTRACE: docker run "
 			   "--cap-add=SYS_PTRACE), or SELinux or AppArmor protects it; start it "
 			   "with gputrace run";

@@ -58,7 +58,7 @@ struct gt_library_call {
 						};
 						/* of NCCL alone: plus 1: whom it sends to, whom it
 						 * receives from; GT_LIBRARY_SEVERAL: in one launch
-						 * several; and how manieth message that is between
+						 * several; and the number of the message between
 						 * the two in that direction, of a launch the first
 						 * one, from 1; 0: not known */
 						struct {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * See the header. An id is made of the parent's, of the members by their ranks in MPI_COMM_WORLD,
- * and of the how manieth communicator of these it is: each member has taken part in all of them.
+ * and of its number among the communicators of these: each member has taken part in all of them.
  * A table with open addressing; a handle that is gone leaves a hole that others may take.
  */
 #include "preload/mpi/communicators.h"

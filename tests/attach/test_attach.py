@@ -481,7 +481,7 @@ class Attach(unittest.TestCase):
         if os.geteuid() == 0:
             self.skipTest("root may look at it")
         script = "import ctypes, time; ctypes.CDLL(None).prctl(4, 0, 0, 0, 0); time.sleep(100)"
-        self.refused("does not let itself be looked at", self.sleeper([sys.executable, "-c", script]).pid)
+        self.refused("cannot be inspected", self.sleeper([sys.executable, "-c", script]).pid)
 
     def test_another_user(self):
         if os.geteuid():

@@ -121,6 +121,10 @@ void cupti_buffers_clear_times(void);
 void cupti_buffers_count_dropped(void);
 size_t cupti_record_size(uint32_t kind);
 
+/* Puts a record into a buffer, as large as this version has it. */
+#define CUPTI_RECORD_MAX 256
+void cupti_record_put(const void *record, size_t size);
+
 /* contents.c */
 void cupti_contents_shuffle(uint8_t *data, size_t used);
 void cupti_contents_spoil_last(uint8_t *data, size_t used);
