@@ -411,6 +411,7 @@ static int recover_trace(struct recovering *r, bool is_open)
 			snprintf(r->result->why, sizeof(r->result->why),
 				 "its compressed data broke off");
 		}
+		r->result->was_repacked = r->result->is_readable;
 		rc = gt_pack_again(&r->pin, &r->plain);
 		if (rc)
 			fail(r, rc, "%s: cannot be packed: %s", r->path, strerror(-rc));

@@ -19,6 +19,7 @@ struct gt_recovery {
 	bool is_foreign;            /* another program's, not named by the user: the same */
 	bool is_empty, is_no_trace; /* of a foreign one: nothing could be made of it */
 	bool is_readable;           /* a .pftrace without a spool: nothing was done */
+	bool was_repacked;          /* but that its compressed data, which broke off, has an end */
 	bool was_torn, was_empty;   /* its header was cut; not a byte was there: rebuilt */
 	bool is_joined;             /* its spool was read */
 	uint64_t events, cut;       /* kept; bytes behind the last whole event that were given up */

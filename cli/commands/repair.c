@@ -59,7 +59,9 @@ static void print(const char *path, const struct gt_recovery *recovery)
 		return;
 	}
 	if (recovery->is_readable) {
-		gt_show_line(stdout, "%s: readable as it is, nothing to add", path);
+		gt_show_line(stdout, "%s: %s, nothing to add", path,
+			     recovery->was_repacked ? "its compressed data broke off; ended"
+						    : "readable as it is");
 		return;
 	}
 	if (recovery->was_torn)

@@ -212,6 +212,16 @@ class Packed(unittest.TestCase):
                 self.assertEqual(self.lint(path), "")
         self.assertEqual(self.traces(), [path])
 
+    def test_a_pftrace_that_was_cut(self):
+        """Its packets are as they were, its compressed data gets an end."""
+        self.run_it(ROUNDS, "perfetto", ["GPUTRACE_SPOOL=off"])
+        path, = self.traces()
+        os.truncate(path, os.path.getsize(path) - 300)
+        for said in "its compressed data broke off; ended", "readable as it is":
+            status, output = harness.tool("repair", path)
+            self.assertEqual((status, output), (0, f"{path}: {said}, nothing to add\n"))
+            self.assertTrue(unpacked(path)[1])
+
     def test_a_file_that_was_changed(self):
         """Repairing would give it a checksum that hides it."""
         self.run_it(ROUNDS, "chrome", ["GPUTRACE_SPOOL=off"])
