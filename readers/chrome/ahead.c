@@ -6,9 +6,11 @@
 #include "readers/chrome/ahead.h"
 
 #include <pthread.h>
+#include <sched.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -290,10 +292,27 @@ bool gt_ahead_take(struct gt_ahead *ahead, uint64_t byte, struct gt_trace_event 
 	return true;
 }
 
+/* Cores that this process may run on. */
+static long count_cores(void)
+{
+	cpu_set_t cores;
+
+	return sched_getaffinity(0, sizeof(cores), &cores) ? sysconf(_SC_NPROCESSORS_ONLN)
+							   : CPU_COUNT(&cores);
+}
+
+/* Where address space is limited, it is for what must be in memory. */
+static bool is_confined(void)
+{
+	struct rlimit limit;
+
+	return getrlimit(RLIMIT_AS, &limit) || limit.rlim_cur != RLIM_INFINITY;
+}
+
 /* Threads for a reading: what the other readings leave of the cores. */
 static unsigned count_threads(void)
 {
-	long cores = gt_ahead_limits.cores ? gt_ahead_limits.cores : sysconf(_SC_NPROCESSORS_ONLN);
+	long cores = gt_ahead_limits.cores ? gt_ahead_limits.cores : count_cores();
 	unsigned others = atomic_fetch_add(&readings, 1) + 1, most = gt_ahead_limits.threads;
 
 	if (cores <= (long)others)
@@ -350,7 +369,7 @@ struct gt_ahead *gt_ahead_start(int fd, uint64_t from, const char *begin, size_t
 	unsigned wanted;
 	uint64_t end;
 
-	if (!pattern || !is_worth_it(fd, from, &end))
+	if (!pattern || is_confined() || !is_worth_it(fd, from, &end))
 		return NULL;
 	wanted = count_threads();
 	ahead = wanted ? make(fd, from, end, begin, pattern) : NULL;

@@ -12,6 +12,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #define TEXT (1u << 20)
@@ -230,4 +231,21 @@ Test(ahead, ended_by_the_callback)
 	cr_assert_eq(gt_reader_read(path, stop_at_third, &count, &reading), -ECANCELED);
 	cr_assert_eq(count, 3);
 	gt_reading_fini(&reading);
+}
+
+/* What is limited is left to the reading. */
+Test(ahead, not_where_address_space_is_limited)
+{
+	struct rlimit before, limit;
+
+	cr_assert_eq(getrlimit(RLIMIT_AS, &before), 0);
+	limit = (struct rlimit){(rlim_t)1 << 46, before.rlim_max};
+	make_text(1);
+	write_file(size);
+	cr_assert_eq(setrlimit(RLIMIT_AS, &limit), 0);
+	free(read_all(3, 64));
+	setrlimit(RLIMIT_AS, &before);
+	cr_assert_eq(taken, 0);
+	free(read_all(3, 64));
+	cr_assert_gt(taken, 0);
 }
