@@ -194,8 +194,8 @@ static void say_missing(const struct gt_ranks *ranks, size_t columns, FILE *out)
 	if (rounds->unmatched)
 		gt_wrap_line(
 			out, columns, 0,
-			"%zu collective kernels have no counterpart on another rank, and are left "
-			"out.",
+			"%zu collective kernels have no counterpart on another rank, or it is not "
+			"certain which, and are left out.",
 			rounds->unmatched);
 	if (rounds->impossible)
 		gt_wrap_line(out, columns, 0,
