@@ -33,7 +33,8 @@
 #define GRAPH_NODES   100
 #define STEP_KERNELS  300
 #define COPY_BYTES    4096
-#define SIZE          8 /* of the matrices */
+#define SIZE          8  /* of the matrices */
+#define WAY_FRAMES    20 /* so many bits has a way */
 #define PAUSE_NS      10000000
 #define COLD_BYTES    ((size_t)4 << 20) /* more than a core's own caches */
 #define CACHE_LINE    64
@@ -85,6 +86,36 @@ static double median(double *values, long count)
 static int launch_kernel(CUstream stream)
 {
 	return (int)device.cu.launch(device.kernel, 1, 1, 1, 32, 1, 1, 0, stream, NULL, NULL);
+}
+
+/* Calls on a way of its own for each launch, as code that a compiler has just made: a bit of @way
+ * for each frame. */
+static int other_way(uint32_t way, int left, CUstream stream);
+static __attribute__((noinline)) int one_way(uint32_t way, int left, CUstream stream)
+{
+	int error = !left     ? launch_kernel(stream)
+		    : way & 1 ? other_way(way >> 1, left - 1, stream)
+			      : one_way(way >> 1, left - 1, stream);
+
+	__asm__ volatile("" ::: "memory");
+	return error;
+}
+
+static __attribute__((noinline)) int other_way(uint32_t way, int left, CUstream stream)
+{
+	int error = !left     ? launch_kernel(stream)
+		    : way & 1 ? one_way(way >> 1, left - 1, stream)
+			      : other_way(way >> 1, left - 1, stream);
+
+	__asm__ volatile("" ::: "memory");
+	return error;
+}
+
+static int launch_on_a_new_way(CUstream stream)
+{
+	static uint32_t way;
+
+	return one_way(way++, WAY_FRAMES, stream);
 }
 
 static int copy(CUstream stream)
@@ -246,6 +277,7 @@ static const struct workload workloads[] = {
 	{"sparse", 1, 1, multiply_sparse, 0, 0, gt_bench_device_cusparse, false},
 	{"factors", 1, 1, factorize, 0, 0, gt_bench_device_cusolver, false},
 	{"cold", 1, 1, set, 0, 0, gt_bench_device_runtime, true},
+	{"newstacks", 1, 1, launch_on_a_new_way, 0, 0, NULL, false},
 };
 
 static const struct workload *find(const char *name)

@@ -25,6 +25,7 @@ const struct gt_bench_workload gt_bench_workloads[] = {
 	{"blocks", "cuMemAlloc and cuMemFree", 1000, 20, 0, false, false},
 	{"decode", "300 kernels, one wait", 3000, 20, 0, true, false},
 	{"cold", "cudaMemsetAsync, cold caches", 500, 20, 0, false, true},
+	{"newstacks", "a new stack for each launch", 1000, 20, 0, false, false},
 	{"writes", "a byte to /dev/null", 5000, 20, 0, false, false},
 	{"locks", "a lock that nobody holds", 5000, 20, 0, false, false},
 	{"products", "products of cuBLAS", 1000, 20, 0, false, false},

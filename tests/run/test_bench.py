@@ -142,7 +142,7 @@ class TestBench(BenchTest):
 
     def test_every_workload(self):
         names = "loop,loop4,loop16,sets,rate1k,rate10k,rate100k,rate200k,rate300k,rate400k,graph,copies"
-        names += ",decode,cold,writes,locks"
+        names += ",decode,cold,newstacks,writes,locks"
         names += ",products" if HAS_CUBLAS else ""
         names += ",transforms" if HAS_CUFFT else ""
         names += ",convolutions" if HAS_CUDNN else ""
