@@ -239,7 +239,7 @@ Test(ahead, not_where_address_space_is_limited)
 	struct rlimit before, limit;
 
 	cr_assert_eq(getrlimit(RLIMIT_AS, &before), 0);
-	limit = (struct rlimit){(rlim_t)1 << 46, before.rlim_max};
+	limit = (struct rlimit){(rlim_t)1 << 62, before.rlim_max};
 	make_text(1);
 	write_file(size);
 	cr_assert_eq(setrlimit(RLIMIT_AS, &limit), 0);
