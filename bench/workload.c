@@ -34,7 +34,7 @@
 #define STEP_KERNELS  300
 #define COPY_BYTES    4096
 #define SIZE          8  /* of the matrices */
-#define WAY_FRAMES    20 /* so many bits has a way */
+#define PATH_FRAMES   20 /* one bit of a call path each */
 #define PAUSE_NS      10000000
 #define COLD_BYTES    ((size_t)4 << 20) /* more than a core's own caches */
 #define CACHE_LINE    64
@@ -88,34 +88,34 @@ static int launch_kernel(CUstream stream)
 	return (int)device.cu.launch(device.kernel, 1, 1, 1, 32, 1, 1, 0, stream, NULL, NULL);
 }
 
-/* Calls on a way of its own for each launch, as code that a compiler has just made: a bit of @way
- * for each frame. */
-static int other_way(uint32_t way, int left, CUstream stream);
-static __attribute__((noinline)) int one_way(uint32_t way, int left, CUstream stream)
+/* A call path of its own for each launch, as in code that was just compiled: each frame takes the
+ * branch that a bit of @path says. */
+static int other_branch(uint32_t path, int left, CUstream stream);
+static __attribute__((noinline)) int one_branch(uint32_t path, int left, CUstream stream)
 {
-	int error = !left     ? launch_kernel(stream)
-		    : way & 1 ? other_way(way >> 1, left - 1, stream)
-			      : one_way(way >> 1, left - 1, stream);
+	int error = !left      ? launch_kernel(stream)
+		    : path & 1 ? other_branch(path >> 1, left - 1, stream)
+			       : one_branch(path >> 1, left - 1, stream);
 
 	__asm__ volatile("" ::: "memory");
 	return error;
 }
 
-static __attribute__((noinline)) int other_way(uint32_t way, int left, CUstream stream)
+static __attribute__((noinline)) int other_branch(uint32_t path, int left, CUstream stream)
 {
-	int error = !left     ? launch_kernel(stream)
-		    : way & 1 ? one_way(way >> 1, left - 1, stream)
-			      : other_way(way >> 1, left - 1, stream);
+	int error = !left      ? launch_kernel(stream)
+		    : path & 1 ? one_branch(path >> 1, left - 1, stream)
+			       : other_branch(path >> 1, left - 1, stream);
 
 	__asm__ volatile("" ::: "memory");
 	return error;
 }
 
-static int launch_on_a_new_way(CUstream stream)
+static int launch_on_a_new_path(CUstream stream)
 {
-	static uint32_t way;
+	static uint32_t path;
 
-	return one_way(way++, WAY_FRAMES, stream);
+	return one_branch(path++, PATH_FRAMES, stream);
 }
 
 static int copy(CUstream stream)
@@ -277,7 +277,7 @@ static const struct workload workloads[] = {
 	{"sparse", 1, 1, multiply_sparse, 0, 0, gt_bench_device_cusparse, false},
 	{"factors", 1, 1, factorize, 0, 0, gt_bench_device_cusolver, false},
 	{"cold", 1, 1, set, 0, 0, gt_bench_device_runtime, true},
-	{"newstacks", 1, 1, launch_on_a_new_way, 0, 0, NULL, false},
+	{"newstacks", 1, 1, launch_on_a_new_path, 0, 0, NULL, false},
 };
 
 static const struct workload *find(const char *name)

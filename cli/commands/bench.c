@@ -17,7 +17,7 @@ static const struct gt_cmdline_option options[] = {
 	{"workloads", "A,B,...", NULL,
 	 "run only these: loop, loop4, loop16, sets, queries (short calls around launches), rate1k "
 	 "to rate400k, graph, copies, blocks, decode, cold (other work takes the caches between "
-	 "calls), newstacks (each launch by another way through 20 frames), writes and locks (of "
+	 "calls), newstacks (each launch on a new call path), writes and locks (of "
 	 "the operating system), products (of cuBLAS), transforms (of "
 	 "cuFFT), convolutions (of cuDNN), sparse (products of cuSPARSE), factors (of cuSOLVER)"},
 	{"levels", "A,B,...", NULL,
