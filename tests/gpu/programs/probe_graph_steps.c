@@ -101,30 +101,6 @@ static int device(void)
 	return 0;
 }
 
-static CUgraph add_nodes(void)
-{
-	void *arguments[] = {&rig.memory};
-	CUDA_KERNEL_NODE_PARAMS node = {.func = rig.kernel,
-					.gridDimX = 1,
-					.gridDimY = 1,
-					.gridDimZ = 1,
-					.blockDimX = 32,
-					.blockDimY = 1,
-					.blockDimZ = 1,
-					.kernelParams = arguments};
-	CUgraphNode before, last = NULL;
-	CUgraph graph;
-
-	if (cuGraphCreate(&graph, 0))
-		exit(CANNOT_TRY);
-	for (int i = 0; i < LENGTH; i++) {
-		before = last;
-		if (cuGraphAddKernelNode(&last, graph, &before, i > 0, &node))
-			exit(CANNOT_TRY);
-	}
-	return graph;
-}
-
 static int instantiate(CUgraph graph)
 {
 	made[count].graph = graph;
@@ -137,7 +113,7 @@ static int instantiate(CUgraph graph)
 
 static int make(void)
 {
-	return instantiate(add_nodes());
+	return instantiate(probe_chain(LENGTH));
 }
 
 static int capture(void)
@@ -161,7 +137,8 @@ static int update(void)
 {
 	CUgraphExecUpdateResultInfo info;
 
-	return count ? (int)cuGraphExecUpdate(made[count - 1].executable, add_nodes(), &info)
+	return count ? (int)cuGraphExecUpdate(made[count - 1].executable, probe_chain(LENGTH),
+					      &info)
 		     : CANNOT_TRY;
 }
 

@@ -6,8 +6,7 @@
 
 #include "probes.h"
 
-/* A chain of @length kernels as a graph that can be launched. */
-static CUgraphExec make_chain(int length)
+CUgraph probe_chain(int length)
 {
 	void *arguments[] = {&rig.memory};
 	CUDA_KERNEL_NODE_PARAMS node = {.func = rig.kernel,
@@ -18,18 +17,25 @@ static CUgraphExec make_chain(int length)
 					.blockDimY = 1,
 					.blockDimZ = 1,
 					.kernelParams = arguments};
-	CUgraphNode node_before, node_made = NULL;
-	CUgraphExec executable;
+	CUgraphNode before, made = NULL;
 	CUgraph graph;
 
 	if (cuGraphCreate(&graph, 0))
 		exit(CANNOT_TRY);
 	for (int i = 0; i < length; i++) {
-		node_before = node_made;
-		if (cuGraphAddKernelNode(&node_made, graph, &node_before, i > 0, &node))
+		before = made;
+		if (cuGraphAddKernelNode(&made, graph, &before, i > 0, &node))
 			exit(CANNOT_TRY);
 	}
-	if (cuGraphInstantiate(&executable, graph, 0))
+	return graph;
+}
+
+/* A chain of @length kernels as a graph that can be launched. */
+static CUgraphExec make_chain(int length)
+{
+	CUgraphExec executable;
+
+	if (cuGraphInstantiate(&executable, probe_chain(length), 0))
 		exit(CANNOT_TRY);
 	return executable;
 }

@@ -33,6 +33,10 @@ bool probe_seen(bool holds, const char *format, ...) __attribute__((format(print
 /* Starts the rig and launches one kernel: its record, or NULL. */
 const CUpti_ActivityKernel9 *probe_one_kernel(void);
 
+/* A graph of @length kernels, one after the other; the caller's. Ends the program if there is none.
+ */
+CUgraph probe_chain(int length);
+
 /* Lets the driver's start load libprobe-injection.so, which lies beside this program: its path. */
 const char *probe_inject(void);
 
