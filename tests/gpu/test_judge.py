@@ -13,7 +13,7 @@ import unittest
 
 sys.dont_write_bytecode = True
 
-from gpucheck import frameworks, judge, live, plan, preflight, process, report, rows, trace
+from gpucheck import frameworks, judge, live, pages, plan, preflight, process, report, rows, trace
 
 
 def ended(status=0, timed_out=False, text=""):
@@ -42,6 +42,34 @@ class TestCounts(unittest.TestCase):
     def test_sets_without_graphs_are_no_kernels(self):
         wanted = {"kernels": 90, "memsets": 10, "graph_launches": 0}
         self.assertEqual(len(judge.count_faults(wanted, {"kernels": 100})), 2)
+
+
+class TestPages(unittest.TestCase):
+    REPORT = {"address": 4096, "bytes": 8192, "pages": 2, "counted": 2}
+
+    def events(self, *places):
+        return [{"name": name, "args": {"address": address, "bytes": 4096}} for name, address in places]
+
+    def test_both_ways_and_both_sides(self):
+        found = pages.seen(self.events(*((kind, 8192) for kind in pages.KINDS)), self.REPORT)
+        self.assertEqual(found["bytes"]["migration HtoD"], 4096)
+        self.assertEqual(pages.faults_of(found, self.REPORT, True), [])
+
+    def test_none_and_elsewhere(self):
+        found = pages.seen(self.events(("migration HtoD", 12288), *((kind, 4096) for kind in pages.KINDS[1:])),
+                           self.REPORT)
+        self.assertEqual(pages.faults_of(found, self.REPORT | {"counted": 1}, True),
+                         ["no migration HtoD in the program's managed memory", "1 migration HtoD elsewhere",
+                          "the kernel counted 1 pages up instead of 2"])
+        self.assertEqual(len(pages.faults_of(found, self.REPORT | {"counted": 0}, False)), 2)
+
+    def test_table(self):
+        found = {"bytes": {"migration HtoD": 5, "migration DtoH": 6}}
+        row = {"Allocated By": "allocate_managed (managed)", "To GPU (B)": 5, "To CPU (B)": 6}
+        for rows_there, faults in (([row], 0), ([row | {"To CPU (B)": 7}], 1), ([], 1), ([row, row], 1)):
+            answer = ended(text=json.dumps({"memory_unified": rows_there}))
+            self.assertEqual(len(pages.table_faults(answer, found)), faults)
+        self.assertEqual(len(pages.table_faults(ended(1), found)), 1)
 
 
 class TestSpread(unittest.TestCase):

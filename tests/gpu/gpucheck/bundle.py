@@ -15,7 +15,7 @@ MOST_BYTES = 60 << 20
 # Come with the machine, and must fit its kernel and driver; libcudart is the toolkit's.
 OTHERS = re.compile(
     r"(ld-linux|libc\.|libm\.|libpthread|libdl|librt|libcuda\.|libcudart|linux-vdso)")
-PROGRAMS = ("driver", "probes", "libprobe-injection.so", "launches-shared", "launches-static",
+PROGRAMS = ("driver", "managed", "probes", "libprobe-injection.so", "launches-shared", "launches-static",
             "graph-shared", "graph-static", "copies-shared", "copies-static")
 BENCH = ("gputrace-workload", "libgputrace-workload.so", "libgputrace-floor.so")
 

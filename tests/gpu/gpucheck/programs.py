@@ -112,8 +112,7 @@ def capture(session, program):
     bad = unable(session.bare(program))
     if bad:
         return bad
-    session.captures.mkdir(parents=True, exist_ok=True)
-    path = session.captures / f"{program.split()[0]}.cupti"
+    path = session.capture_file(program)
     run = session.traced(program, *counting(session),
                          GPUTRACE_CAPTURE_BUFFERS=str(path))
     bad = ended_badly(run)

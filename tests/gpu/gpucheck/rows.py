@@ -5,7 +5,7 @@ import dataclasses
 import functools
 import typing
 
-from gpucheck import frameworks, live, overhead, programs
+from gpucheck import frameworks, live, overhead, pages, programs
 
 # Seconds before the rest of a group is put behind the others; 540 s are for all.
 SHARES = {"probes": 200, "programs": 60, "captures": 40, "commands": 60, "frameworks": 120,
@@ -13,6 +13,7 @@ SHARES = {"probes": 200, "programs": 60, "captures": 40, "commands": 60, "framew
 
 PROGRAMS = [("driver --count=5000", "run"), ("graph-static --nodes=100 --count=500", "run")]
 SENSED = "driver --count=100000"
+MANAGED = "managed --count=2"
 MORE_PROGRAMS = [
     ("launches-static --count=5000", "run"),
     ("launches-static --count=5000 --threads=8", "run"),
@@ -97,6 +98,7 @@ def table(claims, injected=(), rounds=5, with_overhead=True):
     on_purpose = [(name, "misbehaves on purpose") for name in injected]
     rows = probe_rows(on_purpose + claims) + program_rows("programs", PROGRAMS)
     rows.append(Row(f"sensors {SENSED}", "programs", functools.partial(programs.sensors, program=SENSED)))
+    rows.append(Row(f"unified memory {MANAGED}", "programs", functools.partial(pages.unified, program=MANAGED)))
     rows += [Row(f"capture {program}", "captures",
                  functools.partial(programs.capture, program=program)) for program in CAPTURED]
     rows += [Row(name, "commands", work) for name, work in COMMANDS]

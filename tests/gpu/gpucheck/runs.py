@@ -30,13 +30,15 @@ def program_words(program):
 
 
 class Run:
-    """ended, report (the program's JSON line or {}), traces, spoiled (files that are no traces)."""
+    """ended, report (the program's JSON line or {}), traces, spoiled (files that are no traces), answer (of a
+    command for the traces, or None)."""
 
     def __init__(self, words, environment, limit):
         self.ended = process.run(words, environment, limit)
         self.report = last_json(self.ended.out)
         self.traces = []
         self.spoiled = []
+        self.answer = None
 
     @property
     def status(self):
@@ -79,13 +81,16 @@ def take_traces(run, folder):
     return run
 
 
-def run_traced(program, limit, *options, **variables):
-    """Under `gputrace run`."""
+def run_traced(program, limit, *options, asked=(), **variables):
+    """Under `gputrace run`. @asked: a command for its traces, which becomes @answer."""
     folder = tempfile.mkdtemp(prefix="gputrace-check-")
     try:
         words = [*places.GPUTRACE, "run", f"--output={folder}", *options, "--",
                  *program_words(program)]
-        return take_traces(Run(words, clean_environment() | variables, limit), folder)
+        run = take_traces(Run(words, clean_environment() | variables, limit), folder)
+        if asked:
+            run.answer = process.run([*places.GPUTRACE, *asked, folder], clean_environment(), limit)
+        return run
     finally:
         shutil.rmtree(folder, ignore_errors=True)
 

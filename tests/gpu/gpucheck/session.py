@@ -21,6 +21,11 @@ class Session:
     def traced(self, program, *options, wanted=None, **variables):
         return runs.run_traced(program, self.clock.limit(wanted), *options, **variables)
 
+    def capture_file(self, program):
+        """Where the raw activity records of @program go."""
+        self.captures.mkdir(parents=True, exist_ok=True)
+        return self.captures / f"{program.split()[0]}.cupti"
+
     def injected(self, program):
         return runs.run_injected(program, self.clock.limit())
 

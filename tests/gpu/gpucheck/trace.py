@@ -42,6 +42,7 @@ class Trace:
         self.ledger = content.get("ledger", {})
         slices = [event for event in content["traceEvents"] if event["ph"] == "X"]
         self.operations = [event for event in slices if event["cat"] in GPU_CATEGORIES]
+        self.pages = [event for event in content["traceEvents"] if event.get("cat") == "unified_memory"]
         self.notes = [f"{event['name']} {event['args']}" for event in content["traceEvents"]
                       if event["ph"] == "i" and event.get("cat") == "gputrace"][:40]
         self.sensors = sensors_of(content["traceEvents"])
