@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Rows that speak to a program while it runs: attach, windows, a dump, a hang, a kill."""
 import contextlib
+import functools
 import os
 import pathlib
 import re
@@ -174,26 +175,29 @@ def median_between(text, begin, end):
 
 
 def step_cost(session):
-    """ms of a step of PyTorch while it is recorded and while it is not, in one process in turns: processes
-    differ from each other by more than the tracer costs."""
+    """ms of a step of PyTorch while it is recorded and while it is not, in turns in one process for each level:
+    processes differ from each other by more than the tracer costs, and a level is for a process."""
     if "torch" not in session.preflight.get("packages", {}):
         return result(judge.SKIPPED, "torch is not installed")
+    rows = [with_program(session, "torch_loop.py --seconds=60", None, functools.partial(steps_of, level))
+            for level in STEP_LEVELS]
+    faults = [row["reason"] for row in rows if row["verdict"] != judge.OK]
+    return result(judge.BAD if faults else judge.OK, "; ".join(faults),
+                  seen="\n".join(row.get("seen", "") for row in rows), said=[row.get("said") for row in rows])
 
-    def work(live):
-        spans, faults = {name: [] for name in ["not recorded", *STEP_LEVELS]}, []
-        for number in range(STEP_ROUNDS):
-            for level in STEP_LEVELS:
-                spans["not recorded"].append(rest())
-                output = f"--output={live.folder}/{level}-{number}"
-                faults += refused(live.command("attach", f"--level={level}", output))
-                spans[level].append(rest())
-                faults += refused(live.command("detach"))
-        text = live.text()
-        rounds = {name: [median_between(text, *span) for span in of] for name, of in spans.items()}
-        seen = "\n".join(f"{name}: {' '.join(str(ms) for ms in of)} ms" for name, of in rounds.items())
-        return result(judge.BAD if faults else judge.OK, "; ".join(faults[:3]), seen=seen,
-                      said=live.said)
-    return with_program(session, "torch_loop.py --seconds=60", None, work)
+
+def steps_of(level, live):
+    """In turns not recorded and recorded."""
+    spans, faults = {"not recorded": [], level: []}, []
+    for number in range(STEP_ROUNDS):
+        spans["not recorded"].append(rest())
+        faults += refused(live.command("attach", f"--level={level}", f"--output={live.folder}/{number}"))
+        spans[level].append(rest())
+        faults += refused(live.command("detach"))
+    text = live.text()
+    rounds = {name: [median_between(text, *span) for span in of] for name, of in spans.items()}
+    seen = "; ".join(f"{name}: {' '.join(str(ms) for ms in of)} ms" for name, of in rounds.items())
+    return result(judge.BAD if faults else judge.OK, "; ".join(faults[:3]), seen=seen, said=live.said)
 
 
 def rest():
