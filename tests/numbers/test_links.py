@@ -151,6 +151,19 @@ def zero_is_no_id():
     assert rows_of(cases.write(generate.trace(events))) == {}
 
 
+def ids_far_apart():
+    """Numbers that do not count up, and times that 32 bits do not hold: up to days."""
+    events = []
+    for i in range(40):
+        number, at = (1 << 62) - ((i * 7919 % 41) << 40) - i % 3, i * 1_000_000_000
+        events += [
+            generate.call("cudaLaunchKernel", at, 3 + (i % 7) * 1e11, number, tid=4100 + i % 2),
+            generate.kernel(f"k{i % 4}", at + 20, 5 + (i % 5) * 5_000_000, number, tid=7 + i % 3),
+        ]
+    random.Random(5).shuffle(events)
+    assert compare(cases.write(generate.trace(events))) == 4
+
+
 def quoted_threads():
     """ "25738" is thread 25738."""
     events = [
@@ -185,6 +198,7 @@ cases.main(
         driver_in_runtime,
         ids_used_again,
         zero_is_no_id,
+        ids_far_apart,
         quoted_threads,
         many_calls_of_one_id,
         public_traces,

@@ -14,15 +14,13 @@
 
 #define MOST_CALLS 256 /* of one id that are looked at one by one */
 
-struct link { /* correlation -> call; call GT_NONE is free */
-	int64_t correlation;
-	uint32_t call;
-	bool is_shared; /* by calls that do not lie in each other */
-};
-
+/* Correlation -> call. Ids mostly count up: then a place for each of them, else a hash table. */
 struct links {
-	struct link *at; /* open addressing */
-	size_t mask;
+	const struct gt_model *model;
+	uint32_t *at;    /* calls, GT_NONE: free */
+	size_t size;     /* of a hash table a power of two */
+	int64_t first;   /* the id of the first place; 0: a hash table, open addressing */
+	uint8_t *shared; /* by call, one bit: other calls that do not lie in it have its id */
 	bool any_shared;
 };
 
@@ -39,26 +37,69 @@ struct shared {
 	bool *made_calls; /* by number of a process that has rows of operations */
 };
 
-static struct link *slot_of(const struct links *links, int64_t correlation)
+static size_t hash_place(const struct links *links, int64_t correlation)
 {
-	size_t h = (size_t)gt_hash_word((uint64_t)correlation) & links->mask;
+	size_t mask = links->size - 1, h = (size_t)gt_hash_word((uint64_t)correlation) & mask;
 
-	while (links->at[h].call != GT_NONE && links->at[h].correlation != correlation)
-		h = (h + 1) & links->mask;
-	return &links->at[h];
+	while (links->at[h] != GT_NONE &&
+	       links->model->calls.at[links->at[h]].correlation != correlation)
+		h = (h + 1) & mask;
+	return h;
+}
+
+/* The call that has an id, or GT_NONE. */
+static uint32_t find_call(const struct links *links, int64_t correlation)
+{
+	uint64_t place = (uint64_t)correlation - (uint64_t)links->first;
+
+	if (correlation <= 0)
+		return GT_NONE;
+	if (!links->first)
+		place = hash_place(links, correlation);
+	return place < links->size ? links->at[place] : GT_NONE;
+}
+
+static bool is_shared(const struct links *links, uint32_t call)
+{
+	return links->shared[call / 8] >> call % 8 & 1;
+}
+
+/* How many ids there may be from the first to the last one, and the first; 0: no call has one. */
+static uint64_t span_of_ids(const struct gt_model *model, int64_t *ret_first)
+{
+	int64_t first = INT64_MAX, last = 0;
+
+	for (size_t i = 0; i < model->calls.count; i++) {
+		int64_t id = model->calls.at[i].correlation;
+
+		if (id > 0 && id < first)
+			first = id;
+		if (id > last)
+			last = id;
+	}
+	*ret_first = first;
+	return last ? (uint64_t)(last - first) + 1 : 0;
 }
 
 static int make_links(const struct gt_model *model, struct links *links)
 {
-	size_t size = 16;
+	size_t least = model->calls.count * 2 + 16;
+	uint64_t span = span_of_ids(model, &links->first);
 
-	while (size < model->calls.count * 2)
-		size *= 2;
-	links->mask = size - 1;
-	links->at = malloc(size * sizeof(*links->at));
-	for (size_t i = 0; links->at && i < size; i++)
-		links->at[i].call = GT_NONE;
-	return links->at ? 0 : -ENOMEM;
+	links->model = model;
+	links->size = 16;
+	if (span && span <= least)
+		links->size = (size_t)span;
+	else
+		links->first = 0;
+	while (!links->first && links->size < least)
+		links->size *= 2;
+	links->at = malloc(links->size * sizeof(*links->at));
+	links->shared = calloc(model->calls.count / 8 + 1, 1);
+	if (!links->at || !links->shared)
+		return -ENOMEM;
+	memset(links->at, 0xff, links->size * sizeof(*links->at));
+	return 0;
 }
 
 /* Does call @b lie in @a, as the driver's in the runtime's? Both are in the order of the model. */
@@ -68,19 +109,24 @@ static bool contains(const struct gt_call *a, const struct gt_call *b)
 }
 
 /* Ids count from 1. Of calls that lie in each other the outer one has the id. */
-static void enter_calls(const struct gt_model *model, struct links *links)
+static void enter_calls(struct links *links)
 {
-	for (size_t i = 0; i < model->calls.count; i++) {
-		const struct gt_call *call = &model->calls.at[i];
-		struct link *link =
-			call->correlation > 0 ? slot_of(links, call->correlation) : NULL;
+	const struct gt_model *model = links->model;
 
-		if (!link)
+	for (uint32_t i = 0; i < model->calls.count; i++) {
+		const struct gt_call *call = &model->calls.at[i];
+		size_t place;
+
+		if (call->correlation <= 0)
 			continue;
-		if (link->call == GT_NONE)
-			*link = (struct link){call->correlation, (uint32_t)i, false};
-		else if (!contains(&model->calls.at[link->call], call))
-			link->is_shared = links->any_shared = true;
+		place = links->first ? (size_t)(call->correlation - links->first)
+				     : hash_place(links, call->correlation);
+		if (links->at[place] == GT_NONE) {
+			links->at[place] = i;
+		} else if (!contains(&model->calls.at[links->at[place]], call)) {
+			links->shared[links->at[place] / 8] |= (uint8_t)(1 << links->at[place] % 8);
+			links->any_shared = true;
+		}
 	}
 }
 
@@ -119,7 +165,8 @@ static int gather_calls(const struct gt_model *model, const struct links *links,
 	for (uint32_t i = 0; !rc && i < model->calls.count; i++) {
 		const struct gt_call *call = &model->calls.at[i];
 
-		if (call->correlation > 0 && slot_of(links, call->correlation)->is_shared &&
+		if (call->correlation > 0 &&
+		    is_shared(links, find_call(links, call->correlation)) &&
 		    !lies_in_one(model, &outer, i) &&
 		    !gt_vec_push(&shared->calls,
 				 ((struct shared_id){call->correlation, call->start, i, 0})))
@@ -346,19 +393,18 @@ static int link_ops(const struct gt_builder *b, const struct links *links, struc
 
 	for (uint32_t i = 0; i < model->ops.count; i++) {
 		struct gt_op *op = &model->ops.at[i];
-		const struct link *link =
-			op->correlation > 0 ? slot_of(links, op->correlation) : NULL;
+		uint32_t call = find_call(links, op->correlation);
 
-		if (link && link->call != GT_NONE && link->is_shared) {
+		if (call != GT_NONE && is_shared(links, call)) {
 			if (!gt_vec_push(&shared->ops,
 					 ((struct shared_id){op->correlation, op->start, i,
 							     group_of(op)})))
 				return -ENOMEM;
 			continue;
 		}
-		if (link && link->call != GT_NONE &&
-		    !is_of_another(b, shared->made_calls, op, &model->calls.at[link->call]))
-			op->call = link->call;
+		if (call != GT_NONE &&
+		    !is_of_another(b, shared->made_calls, op, &model->calls.at[call]))
+			op->call = call;
 		else
 			op->call = GT_NONE;
 	}
@@ -375,11 +421,9 @@ static void link_waits(struct gt_model *model, const struct links *links,
 
 	for (size_t i = 0; i < model->waits.count; i++) {
 		struct gt_host_wait *wait = &model->waits.at[i];
-		const struct link *link =
-			wait->correlation > 0 ? slot_of(links, wait->correlation) : NULL;
 
-		wait->call = link ? link->call : GT_NONE;
-		if (!link || link->call == GT_NONE || !link->is_shared)
+		wait->call = find_call(links, wait->correlation);
+		if (wait->call == GT_NONE || !is_shared(links, wait->call))
 			continue;
 		for (at = first_of(shared, wait->correlation);
 		     at < end && at->correlation == wait->correlation && at->start <= wait->start;
@@ -405,7 +449,7 @@ int gt_build_links(struct gt_builder *b)
 	int rc = shared.made_calls ? make_links(b->model, &links) : -ENOMEM;
 
 	if (!rc)
-		enter_calls(b->model, &links);
+		enter_calls(&links);
 	if (!rc)
 		rc = link_ops(b, &links, &shared);
 	if (!rc && links.any_shared)
@@ -419,6 +463,7 @@ int gt_build_links(struct gt_builder *b)
 	gt_vec_free(&shared.calls);
 	gt_vec_free(&shared.ops);
 	free(links.at);
+	free(links.shared);
 	free(shared.made_calls);
 	return rc;
 }
