@@ -24,7 +24,7 @@ struct correlate_entry {
 	uint8_t domain;
 	uint16_t context, cbid;
 	uint64_t stream, symbol;
-	struct gt_launch launch;
+	struct gt_launch launch; /* first: none of its operations had it */
 };
 
 struct gt_correlate {
@@ -140,24 +140,49 @@ static void evict(struct gt_correlate *table, const struct correlate_entry *entr
 	set_bit(table->answered, entry->correlation, entry->operations > 0);
 }
 
-void gt_correlate_put(struct gt_correlate *table, uint32_t correlation,
-		      const struct gt_launch *launch, bool expects, bool many)
+/* Its operations were written before it came, if it comes: gt_correlate_early. */
+static bool is_early(const struct correlate_entry *entry)
+{
+	return entry->correlation && !entry->launch.known;
+}
+
+bool gt_correlate_early(struct gt_correlate *table, uint32_t correlation)
 {
 	struct correlate_entry *entry = slot_of(table->entries, table->size, correlation);
+
+	if (entry->correlation == correlation && is_early(entry))
+		entry->operations++;
+	else if (entry->correlation == correlation || !is_done(entry))
+		return false;
+	else
+		*entry = (struct correlate_entry){.correlation = correlation, .operations = 1};
+	return true;
+}
+
+uint32_t gt_correlate_put(struct gt_correlate *table, uint32_t correlation,
+			  const struct gt_launch *launch, bool expects, bool many)
+{
+	struct correlate_entry *entry = slot_of(table->entries, table->size, correlation);
+	uint32_t early;
 
 	while (entry->correlation && entry->correlation != correlation && !is_done(entry) &&
 	       grow(table))
 		entry = slot_of(table->entries, table->size, correlation);
+	early = entry->correlation == correlation && is_early(entry) ? entry->operations : 0;
 	if (entry->correlation == correlation)
 		table->counts.in_flight -= is_waiting(entry);
 	else if (entry->correlation)
 		evict(table, entry);
 	if (table->evicted)
 		set_bit(table->evicted, correlation, false);
-	*entry = (struct correlate_entry){
-		.correlation = correlation, .expects = expects, .many = many, .launch = *launch};
-	entry->launch.known = true;
+	*entry = (struct correlate_entry){.correlation = correlation,
+					  .operations = early,
+					  .expects = expects,
+					  .many = many,
+					  .launch = *launch};
+	entry->launch.known = entry->launch.first = true;
 	table->counts.in_flight += is_waiting(entry);
+	return early;
 }
 
 void gt_correlate_aim(struct gt_correlate *table, uint32_t correlation,
@@ -235,9 +260,11 @@ enum gt_correlate_found gt_correlate_match(struct gt_correlate *table, uint32_t 
 		return GT_CORRELATE_UNKNOWN;
 	if (entry->correlation != correlation)
 		return find_evicted(table, correlation);
+	if (is_early(entry))
+		return GT_CORRELATE_UNKNOWN;
 	table->counts.in_flight -= is_waiting(entry);
 	*ret_launch = entry->launch;
-	ret_launch->first = entry->operations == 0;
+	entry->launch.first = false;
 	entry->operations++;
 	return GT_CORRELATE_KNOWN;
 }
@@ -304,11 +331,18 @@ void gt_correlate_restore(struct gt_correlate *table, const struct gt_correlate_
 
 	while (entry->correlation && entry->correlation != call->correlation && grow(table))
 		entry = slot_of(table->entries, table->size, call->correlation);
+	if (!call->launch.known) {
+		if (gt_correlate_early(table, call->correlation))
+			slot_of(table->entries, table->size, call->correlation)->operations =
+				call->operations;
+		return;
+	}
 	gt_correlate_put(table, call->correlation, &call->launch, call->expects, call->many);
 	gt_correlate_aim(table, call->correlation, &call->aim);
 	entry = slot_of(table->entries, table->size, call->correlation);
 	table->counts.in_flight -= is_waiting(entry);
 	entry->operations = call->operations;
+	entry->launch.first = call->launch.first;
 	table->counts.in_flight += is_waiting(entry);
 }
 

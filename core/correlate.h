@@ -31,9 +31,14 @@ struct gt_correlate *gt_correlate_new(uint32_t max_entries);
 void gt_correlate_free(struct gt_correlate *table);
 
 /* Stores the call @correlation. @many: it may start more than one operation (graph launch).
- * @expects: it starts GPU work, so it counts as in flight while no operation arrived. */
-void gt_correlate_put(struct gt_correlate *table, uint32_t correlation,
-		      const struct gt_launch *launch, bool expects, bool many);
+ * @expects: it starts GPU work, so it counts as in flight while no operation arrived. Returns how
+ * many of its operations were early: they came. */
+uint32_t gt_correlate_put(struct gt_correlate *table, uint32_t correlation,
+			  const struct gt_launch *launch, bool expects, bool many);
+
+/* An operation does not wait for its call, which may be lost, or still come: gt_correlate_put
+ * tells. False: there is no room for it. */
+bool gt_correlate_early(struct gt_correlate *table, uint32_t correlation);
 
 /* Remembers this of the call that was stored last. */
 void gt_correlate_aim(struct gt_correlate *table, uint32_t correlation,

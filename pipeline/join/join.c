@@ -55,7 +55,9 @@ static void put_call(struct gt_call_join *join, const struct gt_event *event,
 {
 	if (what->own_id)
 		return;
-	gt_correlate_put(join->calls, event->correlation, launch, what->expects, what->many);
+	gt_ledger_add(join->ledger, GT_LEDGER_EARLY_WORK,
+		      gt_correlate_put(join->calls, event->correlation, launch, what->expects,
+				       what->many));
 	if (what->expects)
 		gt_correlate_aim(join->calls, event->correlation, &what->aim);
 }
@@ -251,6 +253,14 @@ static enum gt_correlate_found link_launch(struct gt_call_join *join, struct gt_
 	return gt_correlate_match(join->calls, event->correlation, &event->launch);
 }
 
+/* Its call was not found. It counts as early if that comes; where it was lost that is the cause. */
+static void write_early(struct gt_call_join *join, struct gt_event *event)
+{
+	gt_ledger_add(join->ledger, GT_LEDGER_EARLY_WORK,
+		      !gt_correlate_early(join->calls, event->correlation));
+	write_record(join, event, GT_CORRELATE_UNKNOWN);
+}
+
 /* A record of GPU work; one without usable times is a note. */
 static bool is_of_call(const struct gt_event *event)
 {
@@ -277,8 +287,7 @@ void gt_call_join_record(struct gt_call_join *join, const struct gt_event *event
 	if (found != GT_CORRELATE_UNKNOWN || !event->correlation || !join->has_calls) {
 		write_record(join, &record, found);
 	} else if (!gt_waiting_push(&join->unlinked, event)) {
-		gt_ledger_add(join->ledger, GT_LEDGER_EARLY_WORK, 1);
-		write_record(join, &record, found);
+		write_early(join, &record);
 	}
 }
 
@@ -304,8 +313,10 @@ void gt_call_join_spill(struct gt_call_join *join)
 		struct gt_event *event = &waiting->events[i].event;
 		enum gt_correlate_found found = link_launch(join, event);
 
-		gt_ledger_add(join->ledger, GT_LEDGER_EARLY_WORK, found == GT_CORRELATE_UNKNOWN);
-		write_record(join, event, found);
+		if (found == GT_CORRELATE_UNKNOWN)
+			write_early(join, event);
+		else
+			write_record(join, event, found);
 	}
 	waiting->count = 0;
 	gt_loadings_settle(&join->loadings, UINT64_MAX, join->outlet);
@@ -321,8 +332,10 @@ void gt_call_join_settle(struct gt_call_join *join, bool all)
 		struct gt_waiting_event *record = &waiting->events[i];
 		enum gt_correlate_found found = link_launch(join, &record->event);
 
-		if (found != GT_CORRELATE_UNKNOWN || all || record->since + UNLINKED_NS < now)
+		if (found != GT_CORRELATE_UNKNOWN || all)
 			write_record(join, &record->event, found);
+		else if (record->since + UNLINKED_NS < now)
+			write_early(join, &record->event);
 		else if (kept++ != i) /* they are large, and most stay where they are */
 			waiting->events[kept - 1] = *record;
 	}

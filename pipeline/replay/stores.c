@@ -100,6 +100,8 @@ static void take_launch(void *context, const struct gt_correlate_call *from)
 	struct gt_correlate_call call = *from;
 
 	call.launch = (struct gt_launch){
+		.known = gt_spool_bool(&from->launch.known),
+		.first = gt_spool_bool(&from->launch.first),
 		.tid = from->launch.tid,
 		.start = r->has_trace ? from->launch.start : 0, /* of a ring: known when replayed */
 		.stack = gt_replay_stores_stack(r, from->launch.stack),

@@ -166,7 +166,7 @@ Test(join, an_unwanted_graph_is_counted_before_its_call)
 	cr_assert_eq(gt_call_join_in_flight(&join), 0);
 }
 
-/* Written at once and counted: its call may still come. */
+/* Written at once: its call may still come, and is then not in flight. */
 Test(join, without_memory_a_record_does_not_wait)
 {
 	call(1, 100, &launch);
@@ -176,10 +176,25 @@ Test(join, without_memory_a_record_does_not_wait)
 	gt_memory_limit(0, "--max-rss");
 	cr_assert_eq(join.unlinked.count, 0);
 	cr_assert_eq(ledger.count[GT_LEDGER_OPS_UNLINKED], 1);
-	cr_assert_eq(ledger.count[GT_LEDGER_EARLY_WORK], 1);
 	kernel(3, 400);
 	cr_assert_eq(join.unlinked.count, 1);
+	call(2, 250, &launch);
 	cr_assert_eq(ledger.count[GT_LEDGER_EARLY_WORK], 1);
+	cr_assert_eq(gt_call_join_in_flight(&join), 0, "its work came");
+}
+
+/* Its call was lost, as to a full ring: that is counted there, and no lack of memory here. */
+Test(join, work_of_a_lost_call_is_not_early)
+{
+	gt_memory_limit(gt_memory_count().now + 1, "--max-rss");
+	kernel(2, 200);
+	gt_memory_limit(0, "--max-rss");
+	kernel(3, 300);
+	gt_call_join_spill(&join);
+	call(4, 400, &launch);
+	gt_call_join_settle(&join, true);
+	cr_assert_eq(ledger.count[GT_LEDGER_OPS_UNLINKED], 2);
+	cr_assert_eq(ledger.count[GT_LEDGER_EARLY_WORK], 0);
 }
 
 Test(join, launches_without_a_record_are_in_flight)

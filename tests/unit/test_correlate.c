@@ -9,7 +9,7 @@
 
 static struct gt_launch launch_of(uint32_t tid)
 {
-	return (struct gt_launch){.tid = tid, .start = tid * 10ull};
+	return (struct gt_launch){.known = true, .tid = tid, .start = tid * 10ull};
 }
 
 static void put(struct gt_correlate *table, uint32_t id, bool expects, bool many)
@@ -148,6 +148,27 @@ Test(correlate, a_graph_launch_whose_work_came_is_not_told_as_forgotten)
 	counts = gt_correlate_count(table);
 	cr_assert_eq(counts.evicted, 0);
 	cr_assert_eq(counts.in_flight, 0);
+	gt_correlate_free(table);
+}
+
+/* They were written before their call: that is told when it comes, and by whoever replays. */
+Test(correlate, early_operations_are_told_with_their_call)
+{
+	struct gt_correlate *table = gt_correlate_new(1024);
+	struct gt_launch launch = launch_of(7);
+
+	put(table, 5, true, false);
+	cr_assert(!gt_correlate_early(table, 5 + 1024), "the place is taken");
+	cr_assert(gt_correlate_early(table, 7));
+	cr_assert(gt_correlate_early(table, 7));
+	gt_correlate_restore(table, &(struct gt_correlate_call){.correlation = 8, .operations = 3});
+	cr_assert_eq(gt_correlate_match(table, 7, &launch), GT_CORRELATE_UNKNOWN);
+	cr_assert_eq(gt_correlate_put(table, 7, &launch, true, true), 2);
+	cr_assert_eq(gt_correlate_put(table, 8, &launch, true, true), 3);
+	cr_assert_eq(gt_correlate_put(table, 9, &launch, false, false), 0);
+	cr_assert_eq(gt_correlate_count(table).in_flight, 1, "5");
+	cr_assert_eq(gt_correlate_match(table, 7, &launch), GT_CORRELATE_KNOWN);
+	cr_assert(launch.first, "its flow begins here");
 	gt_correlate_free(table);
 }
 
