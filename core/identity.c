@@ -14,9 +14,9 @@
 
 /* What launchers set, in the order of precedence; docs/ENVIRONMENTS.md has the sources. */
 static const struct launcher {
-	const char *rank, *world, *local;
+	const char *rank, *world, *local, *local_world;
 } launchers[] = {
-#define GT_LAUNCHER(rank, world, local) {rank, world, local},
+#define GT_LAUNCHER(rank, world, local, local_world) {rank, world, local, local_world},
 #include "core/launchers.def"
 #undef GT_LAUNCHER
 };
@@ -101,6 +101,56 @@ bool gt_identity_is_alone(void)
 	return find_rank(&world, &local) == 0 && world == 1;
 }
 
+/* "RANK=5, but WORLD_SIZE=2": a rank is below the number of ranks. A launcher around another may
+ * give other ranks, and no contradiction. False: both agree, or one is not there. */
+static bool describe_doubt(const char *rank_name, int32_t rank, const char *size_name,
+			   struct gt_metadata *metadata)
+{
+	int32_t size = env_number(size_name, -1);
+
+	if (rank < 0 || size < 0 || rank < size || *metadata->rank_doubt)
+		return false;
+	gt_text_format(metadata->rank_doubt, sizeof(metadata->rank_doubt), "%s=%d, but %s=%d",
+		       rank_name, rank, size_name, size);
+	return true;
+}
+
+static void add_to_doubt(struct gt_metadata *metadata, const char *format, int32_t a, int32_t b)
+{
+	size_t used = strlen(metadata->rank_doubt);
+
+	gt_text_format(metadata->rank_doubt + used, sizeof(metadata->rank_doubt) - used, format, a,
+		       b);
+}
+
+/* Another variable of the same launcher, which comes first, has the number of ranks. */
+static bool is_outdated(const struct launcher *by, int32_t rank)
+{
+	return by > launchers && !strcmp(by[-1].rank, by->rank) &&
+	       env_number(by[-1].world, -1) > rank;
+}
+
+/* What contradicts the rank that was found, of launchers that give it, and what is taken. */
+static void fill_doubt(struct gt_metadata *metadata)
+{
+	int32_t rank = metadata->rank;
+
+	for (size_t i = 0; i < sizeof(launchers) / sizeof(launchers[0]); i++) {
+		const struct launcher *by = &launchers[i];
+		int32_t local = env_number(by->local, -1);
+
+		if (env_number(by->rank, -1) != rank || is_outdated(by, rank))
+			continue;
+		if (describe_doubt(by->rank, rank, by->world, metadata))
+			add_to_doubt(metadata, ": taken as rank %d of %d", rank,
+				     metadata->world_size);
+		if (describe_doubt(by->local, local, by->local_world, metadata) ||
+		    describe_doubt(by->local, local, by->world, metadata))
+			add_to_doubt(metadata, ": taken as rank %d, %d on its host", rank,
+				     metadata->local_rank);
+	}
+}
+
 static void fill_rank(struct gt_metadata *metadata)
 {
 	int32_t rank = find_rank(&metadata->world_size, &metadata->local_rank);
@@ -109,6 +159,9 @@ static void fill_rank(struct gt_metadata *metadata)
 	metadata->rank = rank > 0 ? rank : 0;
 	if (metadata->world_size <= metadata->rank)
 		metadata->world_size = metadata->rank + 1;
+	metadata->rank_doubt[0] = 0;
+	if (metadata->has_rank)
+		fill_doubt(metadata);
 }
 
 void gt_identity_fill_command(struct gt_metadata *metadata)

@@ -117,6 +117,7 @@ static void take_metadata(struct recovery *r)
 	END_TEXT(metadata->launch);
 	END_TEXT(metadata->launcher);
 	END_TEXT(metadata->backend);
+	END_TEXT(metadata->rank_doubt);
 	END_TEXT(metadata->cupti_path);
 	END_TEXT(metadata->cupti_quirks);
 	END_TEXT(metadata->mode_reason);

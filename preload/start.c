@@ -94,6 +94,8 @@ static void fill_metadata(struct gt_metadata *metadata, const struct gt_config *
 {
 	metadata->version = GT_VERSION;
 	gt_identity_fill(metadata);
+	if (*metadata->rank_doubt)
+		gt_log_say("%s", metadata->rank_doubt);
 	gt_run_name_of_job(metadata->job, sizeof(metadata->job));
 	gt_run_name_launch(metadata);
 	fill_attached(metadata);

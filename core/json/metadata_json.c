@@ -155,6 +155,7 @@ static void put_metadata(const struct gt_metadata *metadata, struct gt_json *jso
 	put_optional(json, "launcher", metadata->launcher);
 	if (metadata->starts)
 		gt_json_member_u64(json, "starts", metadata->starts);
+	put_optional(json, "rank_doubt", metadata->rank_doubt);
 	put_optional(json, "process", metadata->process);
 	gt_json_member_u64(json, "pid", metadata->pid);
 	put_optional(json, "mode", metadata->mode);

@@ -53,6 +53,7 @@ struct gt_metadata {
 	int32_t world_size;       /* 1 without a launcher */
 	int32_t local_rank;       /* -1: not known */
 	bool has_rank;            /* a launcher set the rank */
+	char rank_doubt[128];     /* variables that contradict it, and what is taken; empty: none */
 	char backend[16];         /* what ranks meet by: "nccl", "mpi"; empty: none was seen */
 	uint64_t base;            /* ns, subtracted from every time stamp written */
 	uint64_t start;           /* trace clock ns of the start of the session */

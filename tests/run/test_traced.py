@@ -362,6 +362,35 @@ class TestOtherWaysIn(TracedTest):
                 self.assertEqual(self.load(path)["distributedInfo"], info)
                 self.assertRegex(path.parent.name, f"^{folder}$")
 
+    def test_ranks_that_contradict(self):
+        """Variables of one launcher that cannot both be true: one line, and it is in the trace, in either format."""
+        for number, (variables, info, doubt) in enumerate((
+                ({"RANK": 5, "WORLD_SIZE": 2}, {"rank": 5, "world_size": 6},
+                 "RANK=5, but WORLD_SIZE=2: taken as rank 5 of 6"),
+                ({"RANK": 5, "WORLD_SIZE": 2, "SLURM_PROCID": 5, "SLURM_NTASKS": 8}, {"rank": 5, "world_size": 8},
+                 "RANK=5, but WORLD_SIZE=2: taken as rank 5 of 8"),
+                ({"RANK": 1, "WORLD_SIZE": 8, "LOCAL_RANK": 4, "LOCAL_WORLD_SIZE": 2},
+                 {"rank": 1, "world_size": 8, "local_rank": 4},
+                 "LOCAL_RANK=4, but LOCAL_WORLD_SIZE=2: taken as rank 1, 4 on its host"),
+                ({"OMPI_COMM_WORLD_RANK": 3, "OMPI_COMM_WORLD_SIZE": 3}, {"rank": 3, "world_size": 4},
+                 "OMPI_COMM_WORLD_RANK=3, but OMPI_COMM_WORLD_SIZE=3: taken as rank 3 of 4"),
+                ({"PMI_RANK": 2, "PMI_SIZE": 4, "MPI_LOCALRANKID": 1, "MPI_LOCALNRANKS": 1, "GPUTRACE_FORMAT": "perfetto"},
+                 {"rank": 2, "world_size": 4, "local_rank": 1},
+                 "MPI_LOCALRANKID=1, but MPI_LOCALNRANKS=1: taken as rank 2, 1 on its host"),
+                ({"RANK": 0, "WORLD_SIZE": 2, "SLURM_PROCID": 5, "SLURM_NTASKS": 8}, {"rank": 0, "world_size": 2}, None))):
+            with self.subTest(variables):
+                place = self.scratch / f"doubt{number}"
+                place.mkdir()
+                done = subprocess.run([str(PIPELINE)], check=True, cwd=place, capture_output=True, text=True,
+                                      env=simulated(LD_PRELOAD=LIBRARY, **variables))
+                self.assertEqual(done.stderr.count(f"gputrace: {doubt}\n"), int(bool(doubt)), done.stderr)
+                for path in place.rglob("*.pftrace"):
+                    subprocess.run([str(CLI), "convert", str(path), str(place / "a.pt.trace.json")], check=True, capture_output=True)
+                [path] = place.rglob("*.pt.trace.json")
+                header = self.load(path)
+                self.assertEqual(header["distributedInfo"], info)
+                self.assertEqual(header["metadata"].get("rank_doubt"), doubt)
+
     def folders_of(self, script, **variables):
         """Those that the library chose by itself in a shell script, in their order by name, with the number of
         traces in each."""

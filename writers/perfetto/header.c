@@ -213,6 +213,7 @@ static void put_words(struct gt_proto *out, const struct gt_metadata *metadata)
 		{"launcher", metadata->launcher},
 		{"backend", metadata->backend},
 		{"run", metadata->run},
+		{"rank_doubt", metadata->rank_doubt},
 		{"cupti_path", metadata->cupti_path},
 		{"cupti_quirks", metadata->cupti_quirks},
 		{"mode", metadata->mode},
