@@ -204,7 +204,8 @@ static void put_segment(const struct gt_metadata *metadata, struct gt_json *json
 void gt_metadata_json_put(const struct gt_metadata *metadata, struct gt_json *json, bool lines,
 			  unsigned int cut)
 {
-	gt_json_member_u64(json, "schemaVersion", 1);
+	gt_json_member_u64(json, "schemaVersion",
+			   metadata->schema ? metadata->schema : GT_METADATA_SCHEMA);
 	next_line(json, lines);
 	put_devices(metadata, json, cut);
 	next_line(json, lines);

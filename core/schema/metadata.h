@@ -15,6 +15,7 @@
 #include "core/schema/event.h"
 
 #define GT_METADATA_DEVICES 64
+#define GT_METADATA_SCHEMA  1 /* schemaVersion of what is written: docs/FORMAT.md */
 #define GT_METADATA_FILTERS 1600
 
 /* Members of the header's "segment", as segment.def lists them. */
@@ -48,6 +49,7 @@ struct gt_metadata {
 	char launch[80]; /* where its processes meet, on all hosts (core/run_name.h); empty: none */
 	char launcher[64]; /* "mpiexec 4711-123456": who gave the rank; empty: not known */
 	uint32_t starts;   /* that torchrun has made of the ranks, with this one; 0: not known */
+	uint32_t schema;   /* schemaVersion of a .pftrace that was read; 0: what is written now */
 	uint32_t pid;
 	int32_t rank;             /* 0 without a launcher */
 	int32_t world_size;       /* 1 without a launcher */

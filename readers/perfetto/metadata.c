@@ -46,6 +46,7 @@ struct metadata_place {
 	}
 
 static const struct metadata_place numbers[] = {
+	PLACE(gt_metadata, "schema_version", schema),
 	PLACE(gt_metadata, "pid", pid),
 	PLACE(gt_metadata, "has_rank", has_rank),
 	PLACE(gt_metadata, "base_ns", base),

@@ -330,6 +330,17 @@ def test_a_newer_form():
         assert "rank1.json: its schemaVersion is 99, that of a newer gputrace (1 is known)" in said, said
     summed(written(found), "its schemaVersion is 99")
     assert "schemaVersion" in cases.run("verify", os.path.join(written(found), "rank1.json"), expect=1)[0]
+    where = cases.folder()
+    cases.run("convert", os.path.join(written(found), "rank1.json"), os.path.join(where, "rank1.pftrace"))
+    with open(os.path.join(where, "rank1.pftrace"), "rb+") as file:
+        data = file.read()
+        assert b"schema_version\x18\x01" in data
+        file.seek(0)
+        file.write(data.replace(b"schema_version\x18\x01", b"schema_version\x18\x63"))
+    assert "rank1.pftrace: its schemaVersion is 99, that of a newer" in cases.run("stats", where)[1]
+    cases.run("convert", os.path.join(where, "rank1.pftrace"), os.path.join(where, "as.json"))
+    with open(os.path.join(where, "as.json"), encoding="utf-8") as file:
+        assert json.load(file)["schemaVersion"] == 1
     del found["rank1.json"]["metadata"]["gputrace_version"]
     assert "schemaVersion" not in merged(written(found))[1]
 

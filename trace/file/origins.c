@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define SCHEMA 1 /* schemaVersion of what is written: docs/FORMAT.md */
+#include "core/schema/metadata.h"
 
 /* A launcher that gives only ranks says nothing of their number: then it is taken to be the rank's
  * own and one. */
@@ -50,7 +50,7 @@ static void see_schema(struct gt_job_origins *o, const struct gt_header *header,
 	int64_t schema = text ? strtoll(text, NULL, 10) : 0;
 	char version[32];
 
-	if (schema <= SCHEMA || schema <= o->schema ||
+	if (schema <= GT_METADATA_SCHEMA || schema <= o->schema ||
 	    !gt_header_text(header, "metadata", "gputrace_version", version, sizeof(version)))
 		return;
 	o->schema = schema;
@@ -80,7 +80,7 @@ void gt_job_origins_judge(const struct gt_job_origins *o, void (*complain)(const
 		snprintf(line, sizeof(line),
 			 "%.4096s: its schemaVersion is %" PRId64
 			 ", that of a newer gputrace (%d is known): what is new in it is not read",
-			 o->schema_path, o->schema, SCHEMA);
+			 o->schema_path, o->schema, GT_METADATA_SCHEMA);
 		complain(line);
 	}
 	if (o->other_version_path) {

@@ -134,6 +134,7 @@ static int chrome_event(struct gt_writer *w, const struct gt_event *event)
 static void set_metadata(struct gt_chrome *chrome, const struct gt_metadata *metadata)
 {
 	chrome->metadata = *metadata;
+	chrome->metadata.schema = 0;
 	chrome->has_gpu_work = metadata->mode && strcmp(metadata->mode, "cupti") == 0;
 }
 

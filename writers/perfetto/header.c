@@ -271,7 +271,7 @@ static void put_numbers(struct gt_proto *out, const struct gt_metadata *metadata
 		const char *name;
 		uint64_t value;
 	} rows[] = {
-		{"schema_version", 1},
+		{"schema_version", GT_METADATA_SCHEMA},
 		{"pid", metadata->pid},
 		{"has_rank", metadata->has_rank},
 		{"base_ns", metadata->base},
