@@ -24,6 +24,7 @@
 #include "core/guest/uncancelled.h"
 #include "core/identity.h"
 #include "core/run_name.h"
+#include "core/schema/library_sink.h"
 #include "core/spool.h"
 #include "core/window/attached.h"
 #include "pipeline/control.h"
@@ -107,6 +108,22 @@ static void fill_metadata(struct gt_metadata *metadata, const struct gt_config *
 	gt_config_describe(config, metadata->options, sizeof(metadata->options));
 }
 
+/* NCCL loads one plug-in, of which a launcher behind `gputrace run` has the last word, as in
+ * `mpirun -x`. The first rank of a host says so. */
+static void check_plugin(const struct gt_config *config, const struct gt_metadata *metadata)
+{
+	const char *there = gt_identity_env(GT_LIBRARY_PLUGIN), *set = there ? there : "none";
+	const char *planned = gt_identity_env(GT_LIBRARY_PLANNED), *slash = strrchr(set, '/');
+
+	if (!strstr(gt_config_text(config, GT_CONFIG_LIBRARIES), "nccl-profiler") ||
+	    metadata->local_rank > 0 || (planned && !strcmp(set, planned)) ||
+	    (slash && !strcmp(slash + 1, GT_LIBRARY_PROFILER)))
+		return;
+	gt_log_say("%s is %s here%s: how NCCL does its operations is not recorded",
+		   GT_LIBRARY_PLUGIN, set,
+		   planned ? ", which gputrace run has not done, and NCCL loads only one" : "");
+}
+
 /* Before anything is made. False: there is too little. */
 static bool limit_memory(struct gt_config *config, struct gt_budget *budget)
 {
@@ -161,6 +178,7 @@ static int start(struct gt_pipeline *p, char *const *environment)
 			    strcmp(gt_config_text(&p->config, GT_CONFIG_CLOCK), "monotonic") != 0);
 	gt_clock_init(&p->clock);
 	fill_metadata(&p->metadata, &p->config, &p->clock);
+	check_plugin(&p->config, &p->metadata);
 	read_filter(&p->config, &p->filters.asked);
 	gt_capture_filter_describe(&p->filters.asked, p->metadata.filters);
 	gt_control_start(&p->config, &p->metadata);

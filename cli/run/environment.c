@@ -177,18 +177,23 @@ static void plan_nccl(const char *library, const struct gt_config *config,
 {
 	const char *other = get(GT_LIBRARY_PLUGIN), *slash = strrchr(library, '/');
 	char path[PATH_MAX];
+	bool is_ours;
 
 	if (!slash || !strstr(gt_config_text(config, GT_CONFIG_LIBRARIES), "nccl-profiler"))
 		return;
 	snprintf(path, sizeof(path), "%.*s/%s", (int)(slash - library), library,
 		 GT_LIBRARY_PROFILER);
-	if (other && strcmp(other, path) != 0)
+	is_ours = !other || !strcmp(other, path);
+	if (!is_ours) {
 		gt_say("%s belongs to %s and stays: how NCCL does its operations is not recorded",
 		       GT_LIBRARY_PLUGIN, other);
-	else if (access(path, R_OK) || strlen(path) > PLUGIN_MOST)
+	} else if (access(path, R_OK) || strlen(path) > PLUGIN_MOST) {
 		gt_say("NCCL cannot load %s: how NCCL does its operations is not recorded", path);
-	else
+		is_ours = false;
+	} else {
 		add(environment, GT_LIBRARY_PLUGIN, path, NULL);
+	}
+	add(environment, GT_LIBRARY_PLANNED, is_ours ? path : other ? other : "none", NULL);
 }
 
 /* The path for LD_PRELOAD, or NULL after a message. */

@@ -16,7 +16,7 @@ struct gt_run_parts {
 	const char *modules; /* folder of the Python modules */
 };
 
-#define GT_ENVIRONMENT_MOST 5
+#define GT_ENVIRONMENT_MOST 6
 
 /* Variables for the program alone. */
 struct gt_environment {

@@ -25,6 +25,7 @@
 /* Loaded by NCCL, which this variable of the environment tells; it reads the first one's. */
 #define GT_LIBRARY_PROFILER "libgputrace-nccl-profiler.so"
 #define GT_LIBRARY_PLUGIN   "NCCL_PROFILER_PLUGIN"
+#define GT_LIBRARY_PLANNED  "GPUTRACE_NCCL_PLUGIN" /* its value behind gputrace run */
 
 /* The result of a call that did not return. */
 #define GT_LIBRARY_LEFT     (-1)

@@ -376,6 +376,13 @@ class Collectives(unittest.TestCase):
         trace = trace_file.Trace(trace_file.find(self.folder)[0])
         self.assertEqual([e["args"].get("algorithm") for e in trace.gpu if e["name"].startswith("nccl")], [None] * 2)
         self.assertEqual(trace.ledger["nccl_operations_told"], 0)
+        self.assertNotIn("NCCL_PROFILER_PLUGIN is", result.stderr)
+        result = subprocess.run(
+            [*words, *job, "env", "NCCL_PROFILER_PLUGIN=" + PLUGIN, PROGRAM, "device", "2"], capture_output=True, text=True,
+            timeout=120, check=False, env=dict(os.environ, GPUTRACE_BUILD=BUILD, OWN_PROFILER=self.folder + "/said"))
+        self.assertEqual(result.stdout, said[0][0])
+        self.assertEqual(result.stderr.count(f"NCCL_PROFILER_PLUGIN is {PLUGIN} here, which gputrace run has not done"), 1,
+                         result.stderr)
 
     def test_one_process(self):
         said = self.run_program("device", "3", devices=3)
