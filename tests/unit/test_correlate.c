@@ -151,7 +151,7 @@ Test(correlate, a_graph_launch_whose_work_came_is_not_told_as_forgotten)
 	gt_correlate_free(table);
 }
 
-/* They were written before their call: that is told when it comes, and by whoever replays. */
+/* They were written before their call: that counts when it comes, and for whoever replays. */
 Test(correlate, early_operations_are_told_with_their_call)
 {
 	struct gt_correlate *table = gt_correlate_new(1024);
