@@ -15,12 +15,21 @@
 
 typedef char *demangle_fn(const char *, char *, size_t *, int *);
 
+#define RECENT_LOG2 8
+
+/* The name that lay at an address last. */
+struct recent {
+	const char *at; /* NULL: none */
+	const struct gt_string *readable, *mangled;
+};
+
 struct gt_demangle {
 	struct gt_intern *pool;
 	demangle_fn *call; /* NULL: not searched, or not found */
 	bool has_looked;
 	const struct gt_string **readable; /* by id of the mangled string, NULL: not known yet */
 	uint32_t size;
+	struct recent recent[1u << RECENT_LOG2];
 };
 
 struct gt_demangle *gt_demangle_new(struct gt_intern *pool)
@@ -135,6 +144,21 @@ const struct gt_string *gt_demangle_both(struct gt_demangle *demangle, const cha
 		*answer = make_readable(demangle, mangled);
 	*ret_mangled = answer && *answer != mangled ? mangled : NULL;
 	return answer ? *answer : mangled;
+}
+
+const struct gt_string *gt_demangle_at(struct gt_demangle *demangle, const char *name,
+				       const struct gt_string **ret_mangled)
+{
+	uint64_t hash = (uintptr_t)name * 0x9e3779b97f4a7c15u;
+	struct recent *recent = &demangle->recent[hash >> (64 - RECENT_LOG2)];
+	const struct gt_string *then = recent->mangled ? recent->mangled : recent->readable;
+
+	if (recent->at != name || strcmp(then->text, name) != 0) {
+		recent->at = name;
+		recent->readable = gt_demangle_both(demangle, name, strlen(name), &recent->mangled);
+	}
+	*ret_mangled = recent->mangled;
+	return recent->readable;
 }
 
 const struct gt_string *gt_demangle_get(struct gt_demangle *demangle, const char *name,

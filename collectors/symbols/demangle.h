@@ -37,6 +37,11 @@ const struct gt_string *gt_demangle_get(struct gt_demangle *demangle, const char
 const struct gt_string *gt_demangle_both(struct gt_demangle *demangle, const char *name,
 					 size_t length, const struct gt_string **ret_mangled);
 
+/* The same for a zero-terminated name that is often asked for at its address: what lies there is
+ * compared with what lay there last, as it may be another name by now. */
+const struct gt_string *gt_demangle_at(struct gt_demangle *demangle, const char *name,
+				       const struct gt_string **ret_mangled);
+
 /* From now on @readable is the demangled form of @mangled, unless there is one already. False: it
  * is no mangled name, or there is no memory. */
 bool gt_demangle_learn(struct gt_demangle *demangle, const struct gt_string *mangled,

@@ -112,25 +112,32 @@ static struct gt_occupancy_answer question_of(const struct gt_device_event *devi
 }
 
 static struct gt_occupancy_answer *slot_of(struct gt_occupancy_answers *answers,
-					   const struct gt_occupancy_answer *question)
+					   const struct gt_device_event *device,
+					   const struct gt_kernel_event *kernel, uint64_t threads)
 {
-	uint32_t hash = (uint32_t)question->threads + question->registers * 31 +
-			question->static_shared * 7 + question->dynamic_shared + question->device;
+	uint32_t hash = (uint32_t)threads + kernel->registers * 31 + kernel->static_shared * 7 +
+			kernel->dynamic_shared + device->id;
 
 	return &answers->slots[hash * 0x9e3779b9u >> 26];
 }
 
+static bool has_answer(const struct gt_occupancy_answer *slot, const struct gt_device_event *device,
+		       const struct gt_kernel_event *kernel, uint64_t threads)
+{
+	return slot->active > 0 && slot->threads == threads && slot->device == device->id &&
+	       slot->registers == kernel->registers &&
+	       slot->static_shared == kernel->static_shared &&
+	       slot->dynamic_shared == kernel->dynamic_shared;
+}
+
 _Static_assert(GT_OCCUPANCY_ANSWERS == 1u << (32 - 26), "a slot for each hash");
 
-/* Asks the calculator, if the slot has no answer for such a block. */
-static void answer(struct gt_occupancy_answer *slot, const struct gt_occupancy_answer *question,
-		   const struct gt_device_event *device, struct gt_kernel_event *kernel)
+/* Asks the calculator. */
+static void answer(struct gt_occupancy_answer *slot, const struct gt_device_event *device,
+		   struct gt_kernel_event *kernel, uint64_t threads)
 {
-	if (slot->active > 0 &&
-	    !memcmp(slot, question, offsetof(struct gt_occupancy_answer, active)))
-		return;
-	*slot = *question;
-	slot->active = calculate(device, kernel, question->threads);
+	*slot = question_of(device, kernel, threads);
+	slot->active = calculate(device, kernel, threads);
 	slot->resident = kernel->resident_blocks;
 	memcpy(slot->limits, &kernel->limit_blocks, sizeof(slot->limits));
 }
@@ -176,14 +183,14 @@ void gt_occupancy_fill(const struct gt_device_event *device, struct gt_kernel_ev
 {
 	uint64_t threads = (uint64_t)kernel->block[0] * kernel->block[1] * kernel->block[2];
 	uint64_t blocks = (uint64_t)kernel->grid[0] * kernel->grid[1] * kernel->grid[2];
-	struct gt_occupancy_answer question, once = {0}, *slot = &once;
+	struct gt_occupancy_answer once, *slot = &once;
 
 	if (!device->sm_count || !device->warp_size || !device->max_threads_per_sm || !threads)
 		return;
-	question = question_of(device, kernel, threads);
 	if (answers)
-		slot = slot_of(answers, &question);
-	answer(slot, &question, device, kernel);
+		slot = slot_of(answers, device, kernel, threads);
+	if (!answers || !has_answer(slot, device, kernel, threads))
+		answer(slot, device, kernel, threads);
 	if (slot->blocks != blocks || !blocks)
 		rate(slot, device, blocks);
 	kernel->blocks_per_sm_micro = slot->blocks_micro;

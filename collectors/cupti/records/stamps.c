@@ -104,10 +104,58 @@ uint64_t gt_stamp_or_none(struct gt_translate *t, uint64_t stamp)
 	return time;
 }
 
+/* The span that @stamp is of; an empty one where its clock is not certain at once. Samples may go
+ * back: until the first later one that does not come after @stamp. */
+static void find_span(struct gt_translate *t, uint64_t stamp)
+{
+	const struct gt_clock_sample *samples = t->clock->samples;
+	uint32_t newest = t->clock->count - 1, i = newest;
+	struct gt_translate_span *span = &t->span;
+
+	*span = (struct gt_translate_span){.sampled = samples[newest].monotonic,
+					   .last = samples[newest].realtime + CLOCK_SLACK_NS};
+	span->until = span->last;
+	for (; i > 0 && stamp < samples[i].realtime; i--)
+		if (samples[i].realtime < span->until)
+			span->until = samples[i].realtime;
+	span->from = samples[i].realtime;
+	span->offset = gt_clock_from_realtime(t->clock, span->from) - span->from;
+	if (!is_realtime(t, span->from))
+		span->until = 0;
+}
+
+/* Most stamps are of the same span as those before. False: these are not. */
+static bool set_at_once(struct gt_translate *t, struct gt_event *event, uint64_t start,
+			uint64_t end)
+{
+	const struct gt_translate_span *span = &t->span;
+	const struct gt_clock_sample *newest = &t->clock->samples[t->clock->count - 1];
+
+	if (t->clock_offset)
+		return false;
+	if (start < span->from || start >= span->until || span->sampled != newest->monotonic)
+		find_span(t, start);
+	if (start < span->from || start >= span->until || end < start || end > span->last)
+		return false;
+	event->start = start + span->offset;
+	event->end = end + span->offset;
+	return true;
+}
+
+static void see_ahead(struct gt_translate *t, const struct gt_event *event)
+{
+	if (t->now && event->end > t->now + AHEAD_NS)
+		add(t, GT_LEDGER_TIME_AHEAD);
+}
+
 bool gt_stamps_set(struct gt_translate *t, struct gt_event *event, uint64_t start, uint64_t end)
 {
 	uint64_t stamp;
 
+	if (set_at_once(t, event, start, end)) {
+		see_ahead(t, event);
+		return true;
+	}
 	if (!trace_time(t, start, &event->start) || !trace_time(t, end, &event->end)) {
 		add(t, GT_LEDGER_TIME_UNKNOWN);
 		return false;
@@ -118,8 +166,7 @@ bool gt_stamps_set(struct gt_translate *t, struct gt_event *event, uint64_t star
 		event->end = event->start;
 		add(t, GT_LEDGER_TIME_REVERSED);
 	}
-	if (t->now && event->end > t->now + AHEAD_NS)
-		add(t, GT_LEDGER_TIME_AHEAD);
+	see_ahead(t, event);
 	return true;
 }
 

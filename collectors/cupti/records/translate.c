@@ -83,38 +83,35 @@ static const struct gt_string *kernel_name(struct gt_translate *t, const char *p
 					   const struct gt_string **ret_mangled)
 {
 	const char *name = pointer ? pointer : "(no name)";
-	const struct gt_string *string =
-		gt_demangle_both(t->demangle, name, strlen(name), ret_mangled);
+	const struct gt_string *string = gt_demangle_at(t->demangle, name, ret_mangled);
 
 	note_name(t, pointer, string, *ret_mangled);
 	return string;
 }
 
+/* @k is zeroed: clearing it again costs as much as filling it. */
 static void fill_kernel(struct gt_translate *t, const CUpti_ActivityKernel8 *r,
 			struct gt_kernel_event *k)
 {
-	const struct gt_string *mangled, *name = kernel_name(t, r->name, &mangled);
-
-	*k = (struct gt_kernel_event){
-		.name = name,
-		.mangled = mangled,
-		.queued = gt_stamp_or_none(t, r->queued),
-		.submitted = gt_stamp_or_none(t, r->submitted),
-		.grid = {(uint32_t)r->gridX, (uint32_t)r->gridY, (uint32_t)r->gridZ},
-		.block = {(uint32_t)r->blockX, (uint32_t)r->blockY, (uint32_t)r->blockZ},
-		.cluster = {r->clusterX, r->clusterY, r->clusterZ},
-		.registers = r->registersPerThread,
-		.static_shared = (uint32_t)r->staticSharedMemory,
-		.dynamic_shared = (uint32_t)r->dynamicSharedMemory,
-		.shared_executed = r->sharedMemoryExecuted,
-		.local_per_thread = r->localMemoryPerThread,
-		.graph_id = r->graphId,
-		.graph_node_id = r->graphNodeId,
-		.grid_id = r->gridId > 0 ? (uint64_t)r->gridId : 0,
-		.cooperative =
-			r->launchType == CUPTI_ACTIVITY_LAUNCH_TYPE_COOPERATIVE_SINGLE_DEVICE ||
-			r->launchType == CUPTI_ACTIVITY_LAUNCH_TYPE_COOPERATIVE_MULTI_DEVICE,
-	};
+	k->name = kernel_name(t, r->name, &k->mangled);
+	k->queued = r->queued ? gt_stamp_or_none(t, r->queued) : 0;
+	k->submitted = r->submitted ? gt_stamp_or_none(t, r->submitted) : 0;
+	memcpy(k->grid, (const char *)r + offsetof(CUpti_ActivityKernel8, gridX), sizeof(k->grid));
+	memcpy(k->block, (const char *)r + offsetof(CUpti_ActivityKernel8, blockX),
+	       sizeof(k->block));
+	k->cluster[0] = r->clusterX;
+	k->cluster[1] = r->clusterY;
+	k->cluster[2] = r->clusterZ;
+	k->registers = r->registersPerThread;
+	k->static_shared = (uint32_t)r->staticSharedMemory;
+	k->dynamic_shared = (uint32_t)r->dynamicSharedMemory;
+	k->shared_executed = r->sharedMemoryExecuted;
+	k->local_per_thread = r->localMemoryPerThread;
+	k->graph_id = r->graphId;
+	k->graph_node_id = r->graphNodeId;
+	k->grid_id = r->gridId > 0 ? (uint64_t)r->gridId : 0;
+	k->cooperative = r->launchType == CUPTI_ACTIVITY_LAUNCH_TYPE_COOPERATIVE_SINGLE_DEVICE ||
+			 r->launchType == CUPTI_ACTIVITY_LAUNCH_TYPE_COOPERATIVE_MULTI_DEVICE;
 	if (r->deviceId < GT_METADATA_DEVICES)
 		gt_occupancy_fill(&t->devices[r->deviceId], k, &t->occupancy);
 }

@@ -70,6 +70,14 @@ static inline struct gt_translate_name *gt_translate_name_slot(
  * take @error_ns; 0: that is its clock. */
 int64_t gt_translate_clock_offset(int64_t offset_ns, uint64_t error_ns);
 
+/* Between these CLOCK_REALTIME stamps (from, below until) one offset leads to the trace's clock,
+ * and up to @last they are no other clock's. Zeroed: none. */
+struct gt_translate_span {
+	uint64_t sampled; /* monotonic ns of the newest clock sample that it was made with */
+	uint64_t from, until, last;
+	uint64_t offset;
+};
+
 /* State of the translator; @context and the functions say where events go. */
 struct gt_translate {
 	const struct gt_clock *clock;
@@ -78,6 +86,7 @@ struct gt_translate {
 	struct gt_ledger *ledger;
 	uint64_t session_start;                /* CLOCK_REALTIME ns */
 	int64_t clock_offset;                  /* of gt_translate_clock_offset */
+	struct gt_translate_span span;         /* the last one that a stamp was of */
 	uint32_t version;                      /* of CUPTI */
 	uint64_t checked_kinds, refused_kinds; /* bit per kind, if CUPTI is newer than known */
 	struct gt_translate_notes *notes;      /* NULL: no spool */

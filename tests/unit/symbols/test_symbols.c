@@ -523,6 +523,25 @@ static const char *demangled(const char *name)
 	return gt_demangle_get(names.demangle, name, strlen(name))->text;
 }
 
+Test(demangle, another_name_at_the_same_address_is_another_name)
+{
+	static const char *const texts[] = {"_ZN3app5scaleIfEEvPT_S1_", "main", "main2", "",
+					    "_ZN3app5scaleIdEEvPT_S1_"};
+	const struct gt_string *found, *mangled;
+	char name[64];
+
+	start(1 << 20);
+	for (int i = 0; i < 50; i++) {
+		const char *text = texts[i / 2 * 7 % 5]; /* each twice */
+
+		strcpy(name, text);
+		found = gt_demangle_at(names.demangle, name, &mangled);
+		cr_assert_str_eq(found->text, demangled(text));
+		cr_assert_eq(mangled != NULL, text[0] == '_');
+		cr_assert(!mangled || !strcmp(mangled->text, text));
+	}
+}
+
 Test(demangle, names_become_readable_once)
 {
 	char mangled[GT_DEMANGLE_MAX + 64];
