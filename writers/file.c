@@ -36,6 +36,15 @@ static void add_up(struct gt_ledger *to, const struct gt_ledger *from)
 		to->count[i] += from->count[i];
 }
 
+/* Asked once a batch, not once an event. */
+static uint64_t full_at(const struct gt_file *file)
+{
+	uint64_t room = gt_sink_room(file->sink, file->written.offset);
+	uint64_t kept = NEXT_EVENT + GT_FILE_TAIL;
+
+	return room < kept ? 0 : room - kept + 1;
+}
+
 void gt_file_begun(struct gt_file *file, size_t size, uint32_t names)
 {
 	file->written.offset = size;
@@ -43,6 +52,7 @@ void gt_file_begun(struct gt_file *file, size_t size, uint32_t names)
 	file->written.ledger.count[GT_LEDGER_NAMES_WRITTEN] = names;
 	file->back[0] = file->back[1] = file->written;
 	file->batch = GT_FILE_BATCH;
+	file->full = full_at(file);
 }
 
 void gt_file_recall(struct gt_file *file, const struct gt_file_tally *tally)
@@ -57,6 +67,7 @@ void gt_file_resume(struct gt_file *file, struct gt_sink *sink, uint64_t offset)
 	file->written.offset = offset;
 	file->is_whole = true;
 	file->batch = GT_FILE_BATCH;
+	file->full = full_at(file);
 }
 
 /* To be counted by kind, too. */
@@ -101,6 +112,7 @@ static void batch_is_written(struct gt_file *file, size_t size, size_t overwritt
 	file->batch_events = 0;
 	file->batch_ledger = (struct gt_ledger){0};
 	file->batch = next_batch(file, overwritten);
+	file->full = full_at(file);
 	if (file->written.offset - file->back[1].offset >= GT_FILE_TAIL) {
 		file->back[0] = file->back[1];
 		file->back[1] = file->written;
@@ -141,14 +153,6 @@ int gt_file_write(struct gt_file *file, const void *data, size_t size, size_t ov
 	}
 	batch_is_written(file, size, overwritten);
 	return 0;
-}
-
-bool gt_file_is_full(const struct gt_file *file, size_t pending)
-{
-	if (!file->has_next)
-		return false;
-	return file->error ||
-	       gt_sink_room(file->sink, file->written.offset) < pending + NEXT_EVENT + GT_FILE_TAIL;
 }
 
 void gt_file_follow(struct gt_file *file, struct gt_file *before)

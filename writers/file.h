@@ -41,6 +41,7 @@ struct gt_file {
 	struct gt_file_mark written; /* up to the end of the last batch */
 	struct gt_file_mark back[2]; /* earlier places; back[0] is GT_FILE_TAIL or more before */
 	size_t batch;                /* most bytes of it; the writer owns it */
+	uint64_t full;               /* with so many bytes in it another file is to begin */
 	uint64_t batch_events;       /* in the batch */
 	struct gt_ledger batch_ledger;
 	struct gt_losses lost;
@@ -105,7 +106,10 @@ int gt_file_stop(struct gt_file *file, int error);
 
 /* Whether to start the next file: with @pending bytes in the batch and one more event, the end
  * would hardly fit. Never without has_next. */
-bool gt_file_is_full(const struct gt_file *file, size_t pending);
+static inline bool gt_file_is_full(const struct gt_file *file, size_t pending)
+{
+	return file->has_next && (file->error || pending >= file->full);
+}
 
 /* The next file reports what the full one could not write. */
 void gt_file_follow(struct gt_file *file, struct gt_file *before);

@@ -71,21 +71,20 @@ static void see_call(struct gt_call_join *join, const struct gt_event *event,
 	gt_in_flight_call(&join->flight, event, what);
 }
 
-void gt_call_join_call(struct gt_call_join *join, const struct gt_event *event,
+void gt_call_join_call(struct gt_call_join *join, struct gt_event *event,
 		       const struct gt_call_effect *what)
 {
 	struct gt_launch launch = {.tid = event->tid,
 				   .start = event->start,
 				   .stack = event->stack,
 				   .left_out = what->left_out};
-	struct gt_event call = *event;
 
 	see_call(join, event, what);
 	gt_ranges_launch(join->ranges, &launch, what->expects, *join->has_cupti);
 	put_call(join, event, what, &launch);
-	call.api.op = launch.op;
+	event->api.op = launch.op;
 	if (!what->left_out)
-		gt_outlet_event(join->outlet, &call);
+		gt_outlet_event(join->outlet, event);
 }
 
 void gt_call_join_call_governed(struct gt_call_join *join, const struct gt_event *event,
@@ -148,7 +147,8 @@ static bool is_launched_outside(const struct gt_call_join *join, const struct gt
 static bool leave_out_untimed(struct gt_call_join *join, const struct gt_event *event,
 			      enum gt_correlate_found found)
 {
-	const struct gt_ledger_kind *kind = gt_ledger_untimed_kind(event);
+	const struct gt_ledger_kind *kind =
+		event->kind == GT_EVENT_NOTE ? gt_ledger_untimed_kind(event) : NULL;
 
 	if (!kind || !is_launched_outside(join, event, found))
 		return false;
@@ -267,9 +267,9 @@ static bool is_of_call(const struct gt_event *event)
 	return gt_event_is_gpu(event->kind) || event->kind == GT_EVENT_NOTE;
 }
 
-void gt_call_join_record(struct gt_call_join *join, const struct gt_event *event)
+void gt_call_join_record(struct gt_call_join *join, struct gt_event *event)
 {
-	struct gt_event record = *event;
+	uint32_t id = event->correlation; /* as long as its call is not known */
 	enum gt_correlate_found found;
 
 	if (!is_of_call(event)) {
@@ -282,12 +282,16 @@ void gt_call_join_record(struct gt_call_join *join, const struct gt_event *event
 	if (is_unwanted(join, event))
 		leave_out(join, event->kind);
 	gt_unanswered_record(&join->unanswered);
-	found = link_launch(join, &record);
+	found = link_launch(join, event);
 	gt_in_flight_record(&join->flight);
-	if (found != GT_CORRELATE_UNKNOWN || !event->correlation || !join->has_calls) {
-		write_record(join, &record, found);
-	} else if (!gt_waiting_push(&join->unlinked, event)) {
-		write_early(join, &record);
+	if (found != GT_CORRELATE_UNKNOWN || !id || !join->has_calls) {
+		write_record(join, event, found);
+		return;
+	}
+	event->correlation = id;
+	if (!gt_waiting_push(&join->unlinked, event)) {
+		event->correlation = gt_ties_find(&join->ties, id);
+		write_early(join, event);
 	}
 }
 

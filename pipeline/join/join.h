@@ -68,8 +68,8 @@ bool gt_call_join_has_room(const struct gt_call_join *join);
 /* Also of a zeroed struct. */
 void gt_call_join_fini(struct gt_call_join *join);
 
-/* A finished call. */
-void gt_call_join_call(struct gt_call_join *join, const struct gt_event *event,
+/* A finished call; @event gets what is known of its surroundings. */
+void gt_call_join_call(struct gt_call_join *join, struct gt_event *event,
 		       const struct gt_call_effect *what);
 
 /* The same for a call before the window: it is not written, nor is its GPU work awaited; what comes
@@ -81,8 +81,9 @@ void gt_call_join_call_outside(struct gt_call_join *join, const struct gt_event 
 void gt_call_join_call_governed(struct gt_call_join *join, const struct gt_event *event,
 				const struct gt_call_effect *what);
 
-/* What became of one of CUPTI's records. What is of no call goes its way at once. */
-void gt_call_join_record(struct gt_call_join *join, const struct gt_event *event);
+/* What became of one of CUPTI's records. What is of no call goes its way at once. @event gets its
+ * call: copying it would cost as much as all else here. */
+void gt_call_join_record(struct gt_call_join *join, struct gt_event *event);
 
 /* Joins what waited for its call; @all: writes what still has none (the end). */
 void gt_call_join_settle(struct gt_call_join *join, bool all);

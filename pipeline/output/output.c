@@ -326,10 +326,15 @@ static void update_metadata(struct gt_output *output)
 }
 
 /* That ranks meet by NCCL the first kernel of it tells, however the library came in. */
-static void see_backend(struct gt_metadata *metadata, const struct gt_event *event)
+static void see_backend(struct gt_output *output, const struct gt_event *event)
 {
-	if (event->kind != GT_EVENT_KERNEL || !event->kernel.name ||
-	    strncmp(event->kernel.name->text, "nccl", 4) != 0 || !strcmp(metadata->backend, "nccl"))
+	struct gt_metadata *metadata = output->metadata;
+
+	if (event->kind != GT_EVENT_KERNEL || event->kernel.name == output->kernel)
+		return;
+	output->kernel = event->kernel.name;
+	if (!event->kernel.name || strncmp(event->kernel.name->text, "nccl", 4) != 0 ||
+	    !strcmp(metadata->backend, "nccl"))
 		return;
 	gt_text_format(metadata->backend, sizeof(metadata->backend), "nccl");
 	metadata->generation++;
@@ -337,7 +342,7 @@ static void see_backend(struct gt_metadata *metadata, const struct gt_event *eve
 
 void gt_output_event(struct gt_output *output, const struct gt_event *event)
 {
-	see_backend(output->metadata, event);
+	see_backend(output, event);
 	update_metadata(output);
 	gt_segments_see(&output->segments, event);
 	output->writer->ops->event(output->writer, event);

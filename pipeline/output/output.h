@@ -49,6 +49,7 @@ struct gt_output {
 	uint32_t dump;      /* number of the dump that is written; 0: none */
 	uint64_t dump_time; /* trace ns */
 	struct gt_output_end ended;
+	const struct gt_string *kernel; /* the last one that was looked at: is it of NCCL? */
 	int refused;        /* why the last window had no file in its folder; 0: it had one */
 	uint32_t unwritten; /* windows in a row that had none at all */
 };

@@ -313,7 +313,7 @@ struct second_reading {
 	struct gt_translate first;
 };
 
-static void take_event_again(void *context, const struct gt_event *event)
+static void take_event_again(void *context, struct gt_event *event)
 {
 	const struct second_reading *reading = context;
 	struct gt_replay_records *r = reading->records;

@@ -143,16 +143,15 @@ void gt_calls_take(struct gt_calls *calls, const struct gt_call_record *record)
 {
 	enum gt_api_domain domain = (enum gt_api_domain)record->domain;
 	struct gt_call_effect what = effect_of(record, gt_cuda_api_find(domain, record->cbid));
-	struct gt_event event = {
-		.kind = GT_EVENT_API,
-		.tid = record->tid,
-		.start = gt_clock_from_monotonic(calls->clock, record->start),
-		.end = gt_clock_from_monotonic(calls->clock, record->end),
-		.correlation = record->correlation,
-		.stack = gt_call_stacks_of_call(calls->stacks, record),
-	};
+	struct gt_event *event = &calls->event;
 
-	event.api = (struct gt_api_event){
+	event->kind = GT_EVENT_API;
+	event->tid = record->tid;
+	event->start = gt_clock_from_monotonic(calls->clock, record->start);
+	event->end = gt_clock_from_monotonic(calls->clock, record->end);
+	event->correlation = record->correlation;
+	event->stack = gt_call_stacks_of_call(calls->stacks, record);
+	event->api = (struct gt_api_event){
 		.domain = domain,
 		.cbid = record->cbid,
 		.result = record->result,
@@ -162,14 +161,14 @@ void gt_calls_take(struct gt_calls *calls, const struct gt_call_record *record)
 	};
 	gt_ledger_add(calls->ledger, GT_LEDGER_CALLS_RECEIVED, 1);
 	gt_thread_names_see(calls->threads, record->tid, record->start);
-	if (gt_outlet_is_outside(calls->join->outlet, &event)) {
+	if (gt_outlet_is_outside(calls->join->outlet, event)) {
 		gt_ledger_add(calls->ledger, GT_LEDGER_CALLS_OUTSIDE, 1);
-		gt_call_join_call_outside(calls->join, &event, &what);
+		gt_call_join_call_outside(calls->join, event, &what);
 	} else if (record->head.flags & GT_CALL_GOVERNED) {
 		gt_ledger_add(calls->ledger, GT_LEDGER_CALLS_GOVERNED_LATER, 1);
-		gt_call_join_call_governed(calls->join, &event, &what);
+		gt_call_join_call_governed(calls->join, event, &what);
 	} else {
-		take_recorded(calls, &event, &what);
+		take_recorded(calls, event, &what);
 	}
 }
 

@@ -11,6 +11,7 @@
 #include <stdint.h>
 
 #include "core/schema/cuda_api.h"
+#include "core/schema/event.h"
 
 struct gt_call_record;
 struct gt_call_stacks;
@@ -40,6 +41,7 @@ struct gt_calls {
 	struct gt_stack_lane *lane;         /* NULL: not wanted */
 	const struct gt_spooling *spooling; /* has the tally of the calls of --osrt */
 	bool leaves_slices;                 /* of calls that start GPU work: --thin */
+	struct gt_event event; /* of the call that is taken; what calls do not have stays zero */
 };
 
 /* One finished call; recovery reads rings by itself. */

@@ -37,7 +37,7 @@ static void fill_device(struct gt_metadata *metadata, const struct gt_device_eve
 	metadata->generation++;
 }
 
-static void take_event(void *context, const struct gt_event *event)
+static void take_event(void *context, struct gt_event *event)
 {
 	struct gt_gpu *gpu = context;
 

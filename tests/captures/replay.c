@@ -117,13 +117,13 @@ static void put_record(const struct captured *record, uint8_t *to)
 	}
 }
 
-static void write_event(void *context, const struct gt_event *event)
+static void write_event(void *context, struct gt_event *event)
 {
 	(void)context;
 	writer->ops->event(writer, event);
 }
 
-static void forget_event(void *context, const struct gt_event *event)
+static void forget_event(void *context, struct gt_event *event)
 {
 	(void)context;
 	(void)event;

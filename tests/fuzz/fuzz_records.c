@@ -130,7 +130,7 @@ static void check_event(const struct gt_event *event)
 		need((unsigned)event->sync.kind < GT_SYNC_KIND_COUNT_);
 }
 
-static void take(void *context, const struct gt_event *event)
+static void take(void *context, struct gt_event *event)
 {
 	(void)context;
 	check_event(event);

@@ -138,7 +138,7 @@ Test(cupti_read, what_follows_an_invalid_record_is_counted)
 	cr_assert_eq(count(GT_LEDGER_RECORDS_UNREADABLE_BYTES), (RECORDS - 1999 + RECORDS) * 8);
 }
 
-static void ignore(void *context, const struct gt_event *event)
+static void ignore(void *context, struct gt_event *event)
 {
 }
 

@@ -24,7 +24,7 @@ static struct gt_intern *strings;
 static struct gt_event events[16];
 static int event_count;
 
-static void keep(void *context, const struct gt_event *event)
+static void keep(void *context, struct gt_event *event)
 {
 	(void)context;
 	if (event_count < 16)

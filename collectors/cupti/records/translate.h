@@ -103,7 +103,7 @@ struct gt_translate {
 	struct gt_translate_wait newest[GT_TRANSLATE_WAITS]; /* of each CUDA event */
 	struct gt_translate_wait by_sync_id[GT_TRANSLATE_WAITS];
 	struct gt_translate_pool pools[GT_TRANSLATE_POOLS];
-	void (*emit)(void *context, const struct gt_event *event);
+	void (*emit)(void *context, struct gt_event *event); /* which it may change */
 	/* our call @id has CUPTI's id @correlation; NULL: not needed */
 	void (*tie)(void *context, uint32_t correlation, uint32_t id);
 	/* all records of a buffer were emitted; NULL: not needed */
