@@ -363,8 +363,11 @@ static void close_ledger(struct recovery *r)
 	count[GT_LEDGER_PYTHON_GOVERNED] = counters[GT_THREAD_PYTHON_GOVERNED];
 	count[GT_LEDGER_CALLS_SEEN] =
 		counters[GT_THREAD_CALLS_SEEN] + count[GT_LEDGER_CALLS_LOST_THREAD];
+	/* at least: those that no thread counts, and that were lost behind the last round, are not
+	 * in the spool */
 	count[GT_LEDGER_RANGES_LOST] =
-		larger(count[GT_LEDGER_RANGES_LOST], counters[GT_THREAD_RANGES_LOST]) +
+		larger(count[GT_LEDGER_RANGES_LOST],
+		       r->spooled->ranges_lost + counters[GT_THREAD_RANGES_LOST]) +
 		r->records.ranges_lost + r->spooled->open_ranges;
 	count[GT_LEDGER_OS_CALLS_LOST] =
 		larger(count[GT_LEDGER_OS_CALLS_LOST], lost_os_calls(&r->spooled->os_calls));

@@ -15,6 +15,7 @@
 #include "core/identity.h"
 #include "core/window/flight_plan.h"
 #include "core/spool.h"
+#include "core/thread.h"
 
 /* Rings and buffers have --max-memory for themselves; a spool rarely needs more than a part of
  * it. */
@@ -266,13 +267,26 @@ void gt_spooling_lost(const struct gt_spooling *spooling, const struct gt_losses
 		spooling->spooled->lost = *lost;
 }
 
+/* At most: threads may have lost more since the ledger was counted. */
+static uint64_t lost_elsewhere(const struct gt_ledger *ledger)
+{
+	uint64_t of_threads = gt_threads_sum(GT_THREAD_RANGES_LOST);
+	uint64_t all = ledger->count[GT_LEDGER_RANGES_LOST];
+
+	return all > of_threads ? all - of_threads : 0;
+}
+
 void gt_spooling_update(const struct gt_spooling *spooling, const struct gt_ledger *ledger)
 {
 	struct gt_spooled *spooled = spooling->spooled;
 	struct gt_ledger now = *ledger;
+	uint64_t lost;
 
 	if (!spooled)
 		return;
+	lost = lost_elsewhere(ledger);
+	if (lost > spooled->ranges_lost)
+		spooled->ranges_lost = lost;
 	spooled->has_cupti = *spooling->has_cupti;
 	copy_rings(&now, &spooled->ledger);
 	spooled->ledger = now;

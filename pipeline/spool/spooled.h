@@ -73,6 +73,7 @@ struct gt_spooled {
 	struct gt_kernel_names kernels;
 	const struct gt_recorder_store *recorder; /* NULL: there is none */
 	struct gt_os_tally os_calls;
+	uint64_t ranges_lost;         /* beside those that the blocks of threads count */
 	_Atomic uint64_t range_ended; /* MONOTONIC ns, of --capture-range; 0: it has not */
 };
 

@@ -100,6 +100,25 @@ Test(recover, knows_every_count_of_a_ledger)
 	free(text);
 }
 
+/* Killed between two rounds: what threads count is in the spool at once. */
+Test(recover, adds_ranges_that_were_lost_behind_the_last_round)
+{
+	struct gt_ledger ledger = {0};
+	char *text;
+
+	if (!template_begin())
+		cr_skip("no tmpfs with enough room");
+	template_calls(1);
+	gt_thread_count(gt_thread_self, GT_THREAD_RANGES_LOST);
+	ledger.count[GT_LEDGER_RANGES_LOST] = 1 + 3;
+	gt_spooling_update(&template.spooling, &ledger);
+	for (int i = 0; i < 2; i++)
+		gt_thread_count(gt_thread_self, GT_THREAD_RANGES_LOST);
+	text = recover();
+	cr_expect_eq(count_in(text, GT_LEDGER_RANGES_LOST), 3 + 3);
+	free(text);
+}
+
 /* A recorder that is smaller than one round: its oldest block is gone, and what was in it still in
  * its ring. */
 Test(recover, counts_once_what_a_small_recorder_gave_up)
