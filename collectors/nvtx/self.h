@@ -28,15 +28,21 @@
 #define GT_NVTX_THINNED 32u
 #define GT_NVTX_PACED   8u
 
+/* Levels of which it is known whether their open range is in the trace. */
+#define GT_NVTX_KNOWN   64u
+
 /* Threads that annotate at the same time. */
 #define GT_NVTX_THREADS 4096u
 
 /* The open push/pop ranges of one domain. */
 struct gt_nvtx_stack {
 	uint32_t domain;
-	uint32_t depth;    /* 0: may be reused for another domain */
-	uint32_t asked;    /* its outermost range of --capture-range: level + 1; 0: none is open */
-	uint32_t left_out; /* open ranges that are not in the trace, a bit for each level */
+	uint32_t depth;   /* 0: may be reused for another domain */
+	uint32_t asked;   /* its outermost range of --capture-range: level + 1; 0: none is open */
+	uint32_t unknown; /* from this level + 1 on, deeper than GT_NVTX_KNOWN, some open ranges are
+			   * not in the trace; 0: all are */
+	uint32_t missing; /* how many */
+	uint64_t left_out; /* open ranges that are not in the trace, a bit for each level */
 };
 
 /* State of one thread. Only the thread itself writes it. */

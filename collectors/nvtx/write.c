@@ -38,6 +38,9 @@ static _Atomic bool thins;
 /* Between ranges of a level, while ranges are left out. */
 #define APART_NS 1000000u
 
+/* In the id of a started range that was lost, for the program: its end is not written. */
+#define LOST_ID  ((nvtxRangeId_t)1 << 63)
+
 void gt_nvtx_stop(void)
 {
 	atomic_store(&stopped, true);
@@ -261,12 +264,29 @@ static bool follows_closely(struct gt_nvtx_self *self, struct gt_nvtx_call *call
 	return false;
 }
 
+static void count_end_lost(void)
+{
+	if (gt_thread_is_known(gt_thread_self))
+		gt_thread_count(gt_thread_self, GT_THREAD_RANGES_LOST);
+	else
+		count_lost();
+}
+
+static void forget_deep(struct gt_nvtx_stack *stack, uint32_t level)
+{
+	if (!stack->unknown || level < stack->unknown - 1)
+		stack->unknown = level + 1;
+	stack->missing++;
+}
+
 /* A range that is not in the trace: its end would be taken for that of an earlier one, and is not
  * counted again. */
 static void forget(struct gt_nvtx_stack *stack, uint64_t level)
 {
-	if (level < GT_NVTX_THINNED)
-		stack->left_out |= 1u << level;
+	if (level < GT_NVTX_KNOWN)
+		stack->left_out |= (uint64_t)1 << level;
+	else
+		forget_deep(stack, (uint32_t)level);
 }
 
 /* --thin: not of steps, by which much is counted, nor of calls of libraries. */
@@ -289,10 +309,29 @@ static bool leave_out(struct gt_nvtx_self *self, struct gt_nvtx_stack *stack,
 	return true;
 }
 
+/* Its level is that of the outermost lost range, or deeper: where its range is in the trace, that
+ * has no end there, which counts, and is marked as unfinished. */
+static bool is_unknown(struct gt_nvtx_stack *stack, uint64_t level)
+{
+	uint64_t from = stack->unknown - 1;
+
+	if (level < from)
+		return false;
+	if (stack->missing)
+		stack->missing--;
+	else
+		count_end_lost();
+	if (level == from)
+		stack->unknown = stack->missing = 0;
+	return true;
+}
+
 static bool was_left_out(struct gt_nvtx_stack *stack, uint64_t level)
 {
-	uint32_t bit = level < GT_NVTX_THINNED ? 1u << level : 0;
+	uint64_t bit = level < GT_NVTX_KNOWN ? (uint64_t)1 << level : 0;
 
+	if (__builtin_expect(stack->unknown != 0, 0) && is_unknown(stack, level))
+		return true;
 	if (__builtin_expect(!(stack->left_out & bit), 1))
 		return false;
 	stack->left_out &= ~bit;
@@ -342,8 +381,7 @@ nvtxRangeId_t gt_nvtx_start(struct gt_nvtx_call *call)
 	call->op = GT_NVTX_START;
 	call->id = atomic_fetch_add_explicit(&last_id, 1, memory_order_relaxed) + 1;
 	gt_nvtx_asked_start(call);
-	gt_nvtx_write(call);
-	return call->id;
+	return write_as(gt_nvtx_self(), call) ? call->id : call->id | LOST_ID;
 }
 
 void gt_nvtx_end(struct gt_nvtx_call *call, nvtxRangeId_t id)
@@ -353,7 +391,8 @@ void gt_nvtx_end(struct gt_nvtx_call *call, nvtxRangeId_t id)
 		return;
 	}
 	call->op = GT_NVTX_END;
-	call->id = id;
-	gt_nvtx_write(call);
-	gt_nvtx_asked_end(id);
+	call->id = id & ~LOST_ID;
+	if (!(id & LOST_ID))
+		gt_nvtx_write(call);
+	gt_nvtx_asked_end(call->id);
 }

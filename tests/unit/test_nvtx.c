@@ -145,7 +145,13 @@ Test(nvtx, a_full_ring_loses_ranges_counted_and_levels_stay_right)
 	cr_assert_eq(gt_nvtx_count().lost, 1000 - records);
 	cr_assert_eq(gt_threads_sum(GT_THREAD_RANGES_LOST), 1000 - records, "recovery finds it");
 	cr_assert_eq(nvtxRangePop(), 999);
-	cr_assert_eq(next()->id, 999);
+	cr_assert_null(next(), "its begin was lost");
+	for (int i = 999; i > (int)records; i--)
+		nvtxRangePop();
+	cr_assert_eq(gt_nvtx_count().lost, 1000 - records, "counted once");
+	cr_assert_null(next());
+	cr_assert_eq(nvtxRangePop(), (int)records - 1);
+	cr_assert_eq(next()->id, records - 1);
 }
 
 Test(nvtx, a_range_whose_begin_is_lost_is_counted_once)
@@ -164,6 +170,90 @@ Test(nvtx, a_range_whose_begin_is_lost_is_counted_once)
 	cr_assert_leq(pops, pushes);
 	cr_assert_eq(gt_nvtx_count().lost + gt_threads_sum(GT_THREAD_RANGES_THINNED),
 		     (uint64_t)(2000 - pops));
+}
+
+/* Loses what is pushed and popped until somebody reads the ring. */
+static void fill_ring(void)
+{
+	uint64_t before = gt_nvtx_count().lost;
+
+	while (gt_nvtx_count().lost == before)
+		nvtxMarkA("full");
+}
+
+static void empty_ring(void)
+{
+	while (next())
+		continue;
+}
+
+/* The ends of all that is open; how many are written, the first is that of @level. */
+static int pop_all(int depth, uint64_t first)
+{
+	int pops = 0, pushes = 0;
+
+	while (depth-- > 1)
+		nvtxRangePop();
+	cr_assert_eq(next()->id, first);
+	pops = 1 + count_records(&pushes);
+	cr_assert_eq(pushes, 0);
+	return pops;
+}
+
+/* However deep: the end of a lost range would be that of an earlier one whose end was lost. */
+Test(nvtx, the_end_of_a_lost_range_is_no_other_s)
+{
+	start_session(1 << 16);
+	for (int i = 0; i < 41; i++)
+		nvtxRangePushA("outer");
+	fill_ring();
+	nvtxRangePop();
+	nvtxRangePushA("lost");
+	empty_ring();
+	nvtxRangePop();
+	cr_assert_null(next());
+	cr_assert_eq(pop_all(41, 39), 40);
+}
+
+/* Deeper than is known for each level: no end is written before that of the lost range. */
+Test(nvtx, ends_inside_a_lost_range_are_lost_where_levels_are_not_known)
+{
+	uint64_t before;
+
+	start_session(1 << 16);
+	for (int i = 0; i < 100; i++)
+		nvtxRangePushA("outer");
+	fill_ring();
+	nvtxRangePop();
+	nvtxRangePushA("lost");
+	empty_ring();
+	before = gt_nvtx_count().lost;
+	nvtxRangePushA("inner");
+	cr_assert_eq(next()->id, 100);
+	nvtxRangePop();
+	cr_assert_null(next());
+	nvtxRangePop();
+	cr_assert_null(next());
+	cr_assert_eq(gt_nvtx_count().lost, before + 1, "the end of the inner one");
+	cr_assert_eq(pop_all(100, 98), 99);
+}
+
+/* It would be taken for a wrong call. */
+Test(nvtx, the_end_of_a_lost_start_is_not_written)
+{
+	nvtxRangeId_t lost, whole;
+
+	start_session(1 << 16);
+	fill_ring();
+	lost = nvtxRangeStartA("lost");
+	empty_ring();
+	whole = nvtxRangeStartA("whole");
+	cr_assert_neq(lost, whole);
+	nvtxRangeEnd(lost);
+	cr_assert_eq(next()->head.flags, GT_NVTX_START);
+	cr_assert_null(next());
+	nvtxRangeEnd(whole);
+	cr_assert_eq(next()->head.flags, GT_NVTX_END);
 }
 
 Test(nvtx, levels_over_the_limit_are_counted_and_pops_still_match)
