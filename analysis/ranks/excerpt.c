@@ -277,6 +277,7 @@ static int take(const struct gt_model *model, const struct gt_filter *filter,
 	if (!gt_header_text(&model->reading.header, "metadata", "hostname", ret->host,
 			    sizeof(ret->host)))
 		*ret->host = 0;
+	gt_header_int(&model->reading.header, "metadata", "starts", &ret->starts);
 	take_throttled(model, ret);
 	take_gpus(model, ret);
 	ret->network = model->network;

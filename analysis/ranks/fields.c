@@ -106,6 +106,7 @@ void gt_rank_write_head(struct gt_rank_writer *w, const struct gt_rank_excerpt *
 				      (header->has_base ? HAS_BASE : 0) |
 				      (model->is_twin ? IS_TWIN : 0));
 	gt_pack_put_signed(&w->body, model->rank);
+	gt_pack_put_signed(&w->body, model->pid);
 	put_text(w, model->twin);
 	gt_pack_put_signed(&w->body, header->rank);
 	gt_pack_put_signed(&w->body, header->world_size);
@@ -121,6 +122,7 @@ void gt_rank_write_head(struct gt_rank_writer *w, const struct gt_rank_excerpt *
 	put_text(w, model->merged.clock);
 	put_text(w, excerpt->throttled);
 	put_text(w, excerpt->gpus);
+	gt_pack_put_signed(&w->body, excerpt->starts);
 	put_network(&w->body, &excerpt->network);
 }
 
@@ -153,6 +155,7 @@ int gt_rank_read_head(struct gt_rank_reader *r)
 		return -ENOMEM;
 	flags = gt_pack_take(&r->in);
 	rank = gt_pack_take_signed(&r->in);
+	model->pid = gt_pack_take_signed(&r->in);
 	model->rank = (int)rank;
 	model->is_twin = flags & IS_TWIN;
 	fits = rank >= INT32_MIN && rank <= INT32_MAX;
@@ -168,6 +171,7 @@ int gt_rank_read_head(struct gt_rank_reader *r)
 	fits &= take_text(r, model->merged.clock, sizeof(model->merged.clock));
 	fits &= take_text(r, excerpt->throttled, sizeof(excerpt->throttled));
 	fits &= take_text(r, excerpt->gpus, sizeof(excerpt->gpus));
+	excerpt->starts = gt_pack_take_signed(&r->in);
 	take_network(&r->in, &excerpt->network);
 	memcpy(excerpt->host, source->host, sizeof(excerpt->host));
 	return fits && !r->in.bad ? 0 : -EBADMSG;

@@ -12,7 +12,7 @@
 #include "analysis/ranks/fields.h"
 
 /* Changes with every change of what is written. */
-#define RANKS "gputrace ranks 3"
+#define RANKS "gputrace ranks 4"
 
 static void put_text(struct gt_pack *out, const char *text)
 {

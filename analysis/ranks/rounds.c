@@ -67,11 +67,13 @@ static void leave_out(struct party *party, size_t f, struct gt_rounds *rounds)
 }
 
 /* The number of the start by torchrun; 0: not known. */
-static int64_t start_of(const struct gt_model *model)
+static int64_t start_of(const struct finding *find, size_t f)
 {
 	int64_t starts = 0;
 
-	gt_header_int(&model->reading.header, "metadata", "starts", &starts);
+	if (find->excerpts)
+		return find->excerpts[f].starts;
+	gt_header_int(&find->job->models[f].reading.header, "metadata", "starts", &starts);
 	return starts;
 }
 
@@ -91,8 +93,8 @@ static bool is_restart(const struct finding *find, size_t f, size_t other)
 	const struct gt_model *a = &find->job->models[f], *b = &find->job->models[other];
 	const struct gt_meetings *later = &find->parties[f].meetings;
 
-	if (start_of(a) && start_of(b))
-		return start_of(a) > start_of(b);
+	if (start_of(find, f) && start_of(find, other))
+		return start_of(find, f) > start_of(find, other);
 	return a->pid != b->pid && a->reading.header.has_base == b->reading.header.has_base &&
 	       later->all.at[0].start > last_end(&find->parties[other].meetings);
 }

@@ -298,8 +298,8 @@ def test_a_rank_twice():
     assert kernels and {row["Ranks"] for row in kernels} == {4}, kernels
 
 
-def test_ranks_that_were_started_again():
-    """By torchrun or otherwise: the last start is compared, whole, by its number or by the time."""
+def started_again():
+    """All ranks twice; the second ones have the number 2, later times and fewer collectives."""
     found = traces()
     for number, trace in enumerate(json.loads(json.dumps(list(found.values())))):
         trace["metadata"]["pid"] += 100
@@ -307,14 +307,25 @@ def test_ranks_that_were_started_again():
         met = [e for e in trace["traceEvents"] if "nccl" in e["name"]]
         trace["traceEvents"] = [e for e in trace["traceEvents"] if e not in met[3:]]
         found[f"again{number}.json"] = trace
+    return found
+
+
+def set_back(found):
+    """Later starts have earlier times: the clock was set back meanwhile."""
+    for name, trace in found.items():
+        trace["metadata"]["starts"] = 2 if "again" in name else 1
+        trace["baseTimeNanoseconds"] = generate.BASE - SECOND * ("again" in name)
+    return found
+
+
+def test_ranks_that_were_started_again():
+    """By torchrun or otherwise: the last start is compared, whole, by its number or by the time."""
+    found = started_again()
     again = {f"rank {rank} pid {200 + rank}": 3 for rank in range(4)}
     where = written(found)
     of, said = compared(where)
     assert of == again and "4 traces are of ranks that were started once more" in said and "rank0.json first" in said, (of, said)
-    for name, trace in found.items():  # the clock was set back meanwhile
-        trace["metadata"]["starts"] = 2 if "again" in name else 1
-        trace["baseTimeNanoseconds"] = generate.BASE - SECOND * ("again" in name)
-    where = written(found)
+    where = written(set_back(found))
     assert compared(where)[0] == again
     for name in found:
         if "again" in name:

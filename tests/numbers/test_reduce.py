@@ -212,6 +212,14 @@ def test_ranks_of_bad_folders():
     assert "rank0.json" in said and "3 of 4 ranks are here" in said, said
 
 
+def test_ranks_that_were_started_again():
+    """Which start was the last is known in the messages, too: by its time, and by its number."""
+    found = bad_ranks.started_again()
+    for traces in found, bad_ranks.set_back(found):
+        said = same_ranks(bad_ranks.written(traces), processes=[2])
+        assert "4 traces are of ranks that were started once more" in said, said
+
+
 def test_a_bad_file():
     where = written(ranks=4, steps=5)
     with open(os.path.join(where, "rank9.json"), "w", encoding="utf-8") as file:
