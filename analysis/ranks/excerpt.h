@@ -45,7 +45,7 @@ struct gt_rank_excerpt {
 	char host[256];               /* "": not known */
 	char throttled[200];          /* what kept the clocks of its GPUs down; "": nothing */
 	char gpus[512];               /* UUIDs of the GPUs that it used, with blanks between */
-	int64_t starts; /* by torchrun, of its ranks, with this one; 0: not known */
+	int64_t starts;               /* by torchrun, of its ranks, with this one; 0: not known */
 	struct gt_model_network network;
 };
 

@@ -100,7 +100,6 @@ static const struct metadata_place texts[] = {
 #define GT_METADATA_TEXT(name, member) PLACE(gt_metadata, name, member),
 #include "readers/metadata_texts.def"
 	PLACE(gt_metadata, "backend", backend),
-	PLACE(gt_metadata, "spool", spool),
 };
 
 static const struct metadata_place pointers[] = {

@@ -40,6 +40,16 @@ def there_and_back():
     assert sorted(events(BACK)) == sorted(events(JSON))
 
 
+def what_the_header_says():
+    """Also why a killed process would have lost its last records."""
+    path, native, back = (os.path.join(WHERE, name) for name in ("said.pt.trace.json", "said.pftrace", "said.again.json"))
+    with open(path, "wb") as file:
+        file.write(files.read(JSON).replace(b'"metadata": {', b'"metadata": {"spool": "none: no room", ', 1))
+    assert convert(path, native) == (0, "") and convert(native, back) == (0, "")
+    said, again = (json.loads(files.read(name))["metadata"] for name in (path, back))
+    assert said["spool"] == "none: no room" and again == said, (said, again)
+
+
 def without_steps():
     """A step over the whole trace, made again from the other form; a merged file has none."""
     path, _ = files.make(files.folder(), 5, stepless=1)
@@ -91,4 +101,4 @@ def wrong_input():
         assert status and told.count("\n") == 1, told
 
 
-files.main([there_and_back, without_steps, cut_anywhere, wrong_input])
+files.main([there_and_back, what_the_header_says, without_steps, cut_anywhere, wrong_input])
