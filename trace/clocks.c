@@ -63,7 +63,7 @@ static int64_t own_error_of(const struct gt_header *header)
 	    (number = strstr(text, ", ")) != NULL)
 		counter = strtoll(number + 2, NULL, 10);
 	error = error > counter ? error : counter;
-	return error > 0 && error < COARSE ? error : 0;
+	return error > 0 ? error : 0;
 }
 
 void gt_clock_source_header(const struct gt_header *header, struct gt_clock_source *ret_source)

@@ -246,6 +246,10 @@ def test_the_error_of_each_trace_counts():
     spread = max(max(ends) - min(ends) for ends in zip(*found))
     assert 70 < spread <= max(errors) < 200, (spread, errors)
     assert [row["Error (ns)"] for row in clock_rows(cases.write(trace))][1:] == errors[1:]
+    for rank in members:  # however large it is
+        rank.metadata["cupti_clock_error_ns"] = 25000
+    coarse = [row["error_ns"] for row in merged(members)[0]["clocks"]]
+    assert all(error >= 50000 for error in coarse[1:]), coarse
 
 
 def under_load(rank, chooser):
