@@ -358,11 +358,10 @@ int gt_filter_calls_init(struct gt_filter_calls *ret_calls, const struct gt_filt
 	if (!ret_calls->launched)
 		return -ENOMEM;
 	for (size_t i = 0; i < model->ops.count; i++) {
-		const struct gt_op *op = &model->ops.at[i];
-		const struct gt_call *call = gt_model_call_of(model, op);
+		const struct gt_op *op = gt_model_op_at(model, i);
 
-		if (call && gt_filter_op(filter, model, op))
-			ret_calls->launched[call - model->calls.at] = true;
+		if (op->call != GT_NONE && gt_filter_op(filter, model, op))
+			ret_calls->launched[op->call] = true;
 	}
 	return 0;
 }
@@ -378,7 +377,7 @@ bool gt_filter_call(const struct gt_filter_calls *calls, const struct gt_call *c
 	const struct gt_filter *filter = calls->filter;
 	struct kinds_passed kinds = {0};
 
-	if (calls->launched && !calls->launched[call - calls->model->calls.at])
+	if (calls->launched && !calls->launched[call->index])
 		return false;
 	for (size_t i = 0; i < filter->terms.count; i++) {
 		const struct gt_filter_term *term = &filter->terms.at[i];
@@ -479,10 +478,10 @@ bool gt_filter_any(const struct gt_filter *filter, const struct gt_model *model)
 	unsigned int kinds = kinds_of(filter);
 
 	for (size_t i = 0; i < model->ops.count; i++)
-		if (gt_filter_op(filter, model, &model->ops.at[i]))
+		if (gt_filter_op(filter, model, gt_model_op_at(model, i)))
 			return true;
 	for (size_t i = 0; !(kinds & ONLY_OPS) && i < model->calls.count; i++)
-		if (gt_filter_call(&calls, &model->calls.at[i]))
+		if (gt_filter_call(&calls, gt_model_call_at(model, i)))
 			return true;
 	for (size_t i = 0; !(kinds & (ONLY_OPS | BIT(GT_FILTER_API))) && i < model->ranges.count;
 	     i++)

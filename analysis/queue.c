@@ -104,7 +104,7 @@ static int add_model(const struct gt_model *model, const struct gt_filter *filte
 	int rc = waits ? 0 : -ENOMEM;
 
 	for (size_t i = 0; !rc && i < model->ops.count; i++) {
-		const struct gt_op *op = &model->ops.at[i];
+		const struct gt_op *op = gt_model_op_at(model, i);
 		const struct gt_call *call = gt_model_call_of(model, op);
 
 		if (call && gt_filter_op(filter, model, op))

@@ -249,7 +249,7 @@ int gt_stats_map_ops(const struct gt_report *report, const struct gt_job *job,
 
 		groups->trace = gt_job_order(job, f);
 		for (size_t i = 0; !rc && i < model->ops.count; i++) {
-			const struct gt_op *op = &model->ops.at[i];
+			const struct gt_op *op = gt_model_op_at(model, i);
 			struct gt_group *group;
 
 			if (!(report->kinds >> op->kind & 1) || !gt_filter_op(filter, model, op))
@@ -299,7 +299,7 @@ static int group_calls(const struct gt_model *model, const struct gt_filter *fil
 	int rc = gt_filter_calls_init(&chosen, filter, model);
 
 	for (size_t i = 0; !rc && i < model->calls.count; i++) {
-		const struct gt_call *call = &model->calls.at[i];
+		const struct gt_call *call = gt_model_call_at(model, i);
 		struct gt_group *group;
 
 		if (!gt_filter_call(&chosen, call))
@@ -416,7 +416,7 @@ const struct gt_report gt_stats_short[GT_STATS_SHORT] = {
 static bool has_graphs(const struct gt_model *model)
 {
 	for (size_t i = 0; i < model->ops.count; i++)
-		if (model->ops.at[i].kind == GT_OP_GRAPH)
+		if (gt_model_op_traits(model, i)->kind == GT_OP_GRAPH)
 			return true;
 	return false;
 }

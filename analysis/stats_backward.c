@@ -64,7 +64,7 @@ static int take_numbers(const struct gt_model *model, struct numbers *ret_number
 				(uint8_t)(1 << range->sequence % 8);
 	}
 	for (size_t i = 0; i < model->ops.count; i++) {
-		const struct gt_call *call = gt_model_call_of(model, &model->ops.at[i]);
+		const struct gt_call *call = gt_model_call_of(model, gt_model_op_at(model, i));
 		int32_t number =
 			call && !is_engine(model, call->thread) ? number_around(model, call) : 0;
 
@@ -130,7 +130,7 @@ static int add_model(const struct gt_model *model, const struct gt_filter *filte
 	int rc = 0;
 
 	for (size_t i = 0; !rc && i < model->ops.count; i++) {
-		const struct gt_op *op = &model->ops.at[i];
+		const struct gt_op *op = gt_model_op_at(model, i);
 
 		if (!gt_filter_op(filter, model, op))
 			continue;

@@ -213,8 +213,8 @@ static int add_model(struct inside *in, const struct gt_filter *filter)
 	in->group_of = calloc(model->names.text.count + 1, sizeof(*in->group_of));
 	ok = in->times && in->group_of;
 	for (size_t i = 0; ok && i < model->ops.count; i++)
-		if (gt_filter_op(filter, model, &model->ops.at[i]))
-			ok = add_op(in, &model->ops.at[i]);
+		if (gt_filter_op(filter, model, gt_model_op_at(model, i)))
+			ok = add_op(in, gt_model_op_at(model, i));
 	for (uint32_t i = 0; ok && i < model->stacks.count; i++)
 		if (in->times[i])
 			ok = add_stack(in, i);

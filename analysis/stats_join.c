@@ -97,7 +97,7 @@ static void find_launches(const struct gt_model *model, const struct gt_filter *
 			  struct stats_launches *all)
 {
 	for (uint32_t i = 0; i < model->ops.count; i++) {
-		const struct gt_op *op = &model->ops.at[i];
+		const struct gt_op *op = gt_model_op_at(model, i);
 		const struct gt_call *call = gt_model_call_of(model, op);
 
 		if (call && gt_filter_op(filter, model, op))
@@ -117,7 +117,7 @@ static struct stats_spell cover(struct stats_spell a, struct stats_spell b)
 static void fill_tree(const struct gt_model *model, struct stats_launches *all)
 {
 	for (size_t i = 0; i < all->count; i++) {
-		const struct gt_op *op = &model->ops.at[all->at[i].op];
+		const struct gt_op *op = gt_model_op_at(model, all->at[i].op);
 
 		all->tree[all->count + i] = (struct stats_spell){op->start, op->start + op->dur};
 	}
@@ -408,10 +408,10 @@ int gt_stats_map_execution(const struct gt_report *report, const struct gt_job *
 
 		groups->trace = gt_job_order(job, f);
 		for (size_t i = 0; !rc && i < model->ops.count; i++)
-			if (model->ops.at[i].kind == GT_OP_KERNEL &&
+			if (gt_model_op_traits(model, i)->kind == GT_OP_KERNEL &&
 			    model->ops.at[i].call != GT_NONE &&
-			    gt_filter_op(filter, model, &model->ops.at[i]))
-				rc = add_execution(groups, model, &model->ops.at[i]);
+			    gt_filter_op(filter, model, gt_model_op_at(model, i)))
+				rc = add_execution(groups, model, gt_model_op_at(model, i));
 	}
 	return rc;
 }

@@ -80,7 +80,7 @@ static int64_t idle_between(const struct gt_device_use *use, int64_t from, int64
 	int64_t idle = 0;
 
 	for (uint32_t i = 0; i < use->track->count && from < until; i++) {
-		const struct gt_op *op = gt_model_op_of(use->model, use->track, i);
+		const struct gt_op *op = gt_model_device_op(use->model, use->track, i);
 
 		if (op->start >= until)
 			break;
@@ -111,7 +111,7 @@ static void measure(const struct gt_filter *filter, struct gt_device_use *use)
 				GT_COVER_EMPTY, GT_COVER_EMPTY, GT_COVER_EMPTY};
 
 	for (uint32_t i = 0; i < use->track->count; i++) {
-		const struct gt_op *op = gt_model_op_of(use->model, use->track, i);
+		const struct gt_op *op = gt_model_device_op(use->model, use->track, i);
 
 		if (gt_filter_op(filter, use->model, op)) {
 			if (is_used(use) && op->start > last)

@@ -138,8 +138,8 @@ int gt_communication_mark(struct gt_model *model, const char *glob)
 
 	if (!known)
 		return -ENOMEM;
-	for (size_t i = 0; i < model->ops.count; i++) {
-		struct gt_op *op = &model->ops.at[i];
+	for (size_t i = 0; i < model->op_traits.count; i++) {
+		struct gt_op_traits *op = &model->op_traits.at[i];
 
 		if (op->kind != GT_OP_KERNEL)
 			continue;

@@ -35,7 +35,7 @@ static void mark_twins(struct gt_model *models, size_t count, size_t *user)
 	memset(user, 0, DEVICES * sizeof(*user));
 	for (size_t f = 0; f < count; f++) {
 		for (size_t i = 0; i < models[f].ops.count; i++)
-			mark_twin(models, f, &user[models[f].ops.at[i].device]);
+			mark_twin(models, f, &user[gt_model_op_traits(&models[f], i)->device]);
 		for (size_t i = 0; i < models[f].blocks.count; i++)
 			if (models[f].blocks.at[i].block.device < DEVICES)
 				mark_twin(models, f, &user[models[f].blocks.at[i].block.device]);

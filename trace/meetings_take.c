@@ -18,7 +18,7 @@ struct gt_op gt_meeting_op(const struct gt_model *model, uint32_t number)
 	const struct gt_model_mpi_call *call;
 
 	if (!gt_meeting_is_mpi(model, number))
-		return model->ops.at[number];
+		return gt_model_op(model, number);
 	call = &model->mpi_calls.at[number - model->ops.count];
 	return (struct gt_op){.start = call->start,
 			      .dur = call->dur,
@@ -183,11 +183,14 @@ int gt_meetings_take(const struct gt_model *model, gt_meeting_test *is_in, const
 	*ret_meetings = (struct gt_meetings){0};
 	is_in = is_in ? is_in : waits_for_all;
 	for (size_t i = 0; i < count; i++) {
-		struct gt_op op = gt_meeting_op(model, (uint32_t)i);
 		const struct gt_model_mpi_call *call =
 			i < model->ops.count ? NULL : &model->mpi_calls.at[i - model->ops.count];
 		struct gt_meeting meeting = {.op = (uint32_t)i};
+		struct gt_op op;
 
+		if (!call && !gt_model_op_traits(model, i)->comm)
+			continue;
+		op = gt_meeting_op(model, (uint32_t)i);
 		if (!op.comm || (call && is_empty(call, &op)) ||
 		    !is_in(model, (uint32_t)i, &op, data) || !take_times(&op, base, &meeting))
 			continue;

@@ -37,6 +37,11 @@ void gt_model_fini(struct gt_model *model)
 	gt_vec_free(&model->blocks);
 	gt_vec_free(&model->devices);
 	free(model->device_ops);
+	gt_vec_free(&model->op_traits);
+	gt_vec_free(&model->call_traits);
+	free(model->op_index.at);
+	free(model->call_index.at);
+	gt_vec_free(&model->wide);
 	gt_vec_free(&model->steps);
 	gt_names_fini(&model->names);
 	gt_reading_fini(&model->reading);

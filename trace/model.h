@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * A finished trace in memory, small: GPU operations, CUDA calls and host ranges as arrays of
- * numbers (56, 40 and 48 bytes each), strings and stacks once. Everything that the analysis answers
+ * numbers (24, 24 and 48 bytes each), strings and stacks once. Everything that the analysis answers
  * is a function of this. gt_model_load reads one file; after it the model is constant and may be
  * read from any thread.
  */
@@ -26,7 +26,7 @@
 /* Kinds of GPU operations. */
 enum gt_op_kind { GT_OP_KERNEL, GT_OP_COPY, GT_OP_SET, GT_OP_GRAPH, GT_OP_KIND_COUNT_ };
 
-struct gt_op {               /* on the GPU */
+struct gt_op {               /* on the GPU; kept as struct gt_op_row */
 	int64_t start, dur;  /* ns */
 	int64_t correlation; /* -1: none */
 	int64_t bytes;       /* of a copy or set; GT_NO_BYTES: the trace does not tell;
@@ -96,15 +96,56 @@ struct gt_host_wait {
 	uint16_t device;
 };
 
-struct gt_call { /* CUDA API */
+struct gt_call { /* CUDA API; kept as struct gt_call_row */
 	int64_t start, dur;
 	int64_t correlation;
 	uint32_t name;
 	uint32_t thread; /* index in threads */
 	uint32_t stack;
-	uint32_t driver : 1; /* 1: cu..., 0: cuda... */
-	uint32_t back : 31;  /* so many calls before it is the first that it lies in; 0: it lies in
-				none */
+	uint32_t back;  /* so many calls before it is the first that it lies in; 0: it lies in
+			   none */
+	uint32_t index; /* its own in calls */
+	bool driver;    /* cu..., not cuda... */
+};
+
+/* What many operations have in common: each combination is kept once. No padding. */
+struct gt_op_traits {
+	int64_t bytes;
+	uint32_t name, stack, nvtx;
+	int32_t stream;
+	uint16_t device;
+	uint8_t kind, comm;
+	uint32_t none; /* 0 */
+};
+
+/* The same of calls. */
+struct gt_call_traits {
+	uint32_t name, thread, stack, driver;
+};
+
+/* An operation as it is kept: gt_model_op() says what it stands for. Codes are those of
+ * gt_row_number(). */
+struct gt_op_row {
+	int64_t start;
+	uint32_t dur_code, correlation_code;
+	uint32_t call;
+	uint32_t traits; /* index in op_traits */
+};
+
+/* A call: gt_model_call(). */
+struct gt_call_row {
+	int64_t start;
+	uint32_t dur_code, correlation_code;
+	uint32_t back;
+	uint32_t traits; /* index in call_traits */
+};
+
+#define GT_ROW_WIDE (UINT32_C(1) << 31) /* codes from here on are indices in wide; GT_NONE: -1 */
+
+/* Finds traits by what they are: open addressing, index + 1. */
+struct gt_row_index {
+	uint32_t *at;
+	size_t size;
 };
 
 /* Where a range comes from. */
@@ -279,9 +320,13 @@ struct gt_model {
 	char *own_path;   /* path, when it is the model's own */
 	struct gt_reading reading;
 	struct gt_names names;
-	GT_VEC(struct gt_op) ops;                   /* by start */
-	GT_VEC(struct gt_host_wait) waits;          /* by device, stream, start */
-	GT_VEC(struct gt_call) calls;               /* by thread, then start */
+	GT_VEC(struct gt_op_row) ops;      /* by start */
+	GT_VEC(struct gt_host_wait) waits; /* by device, stream, start */
+	GT_VEC(struct gt_call_row) calls;  /* by thread, then start */
+	GT_VEC(struct gt_op_traits) op_traits;
+	GT_VEC(struct gt_call_traits) call_traits;
+	struct gt_row_index op_index, call_index;   /* of these */
+	GT_VEC(int64_t) wide;                       /* numbers of rows that are no codes */
 	GT_VEC(struct gt_model_range) ranges;       /* by kind, thread, start */
 	GT_VEC(struct gt_sample) samples;           /* by thread, then time */
 	GT_VEC(struct gt_model_os_call) os_calls;   /* by thread, then start */
@@ -306,7 +351,8 @@ struct gt_model {
 	GT_VEC(struct gt_model_pages) pages;      /* as in the file */
 	GT_VEC(struct gt_model_loading) loadings; /* by thread, then start */
 	GT_VEC(struct gt_device_track) devices;   /* that have operations, by number */
-	uint32_t *device_ops;                     /* indices in ops: by device, then start */
+	uint32_t *device_ops;                     /* indices in ops: by device, then start; NULL:
+						   * of one device, so all of them */
 	GT_VEC(struct gt_step_from) steps;        /* by time */
 	int64_t first_correlation;                /* the smallest of a call; INT64_MAX: no calls */
 	struct gt_odd odd;
@@ -399,18 +445,103 @@ int64_t gt_model_sample_time(const struct gt_model *model, uint32_t sample, int6
 const struct gt_host_wait *gt_model_wait_from(const struct gt_model *model, const struct gt_op *op,
 					      int64_t t);
 
-/* The @i-th operation of a device. */
-static inline const struct gt_op *gt_model_op_of(const struct gt_model *model,
-						 const struct gt_device_track *track, uint32_t i)
+/* Appends an operation, or a call. 0, -ENOMEM, or -ERANGE: there are more than 32 bits count.
+ * A call's index and back are not taken from it. */
+int gt_model_add_op(struct gt_model *model, const struct gt_op *op);
+int gt_model_add_call(struct gt_model *model, const struct gt_call *call);
+
+/* Gives operation, or call, number @i the stack @stack. 0 or -ENOMEM. */
+int gt_model_set_op_stack(struct gt_model *model, size_t i, uint32_t stack);
+int gt_model_set_call_stack(struct gt_model *model, size_t i, uint32_t stack);
+
+/* The code of a number. 0 or -ENOMEM. */
+int gt_row_code(struct gt_model *model, int64_t number, uint32_t *ret_code);
+
+/* So many of each, and of all else that is counted, are possible; tests make it small. */
+extern uint32_t gt_model_most_rows;
+
+/* The number that a code of a row stands for. */
+static inline int64_t gt_row_number(const struct gt_model *model, uint32_t code)
 {
-	return &model->ops.at[model->device_ops[track->first + i]];
+	if (code < GT_ROW_WIDE)
+		return code;
+	return code == GT_NONE ? -1 : model->wide.at[code - GT_ROW_WIDE];
 }
 
-/* The call that started an operation, or NULL. */
-static inline const struct gt_call *gt_model_call_of(const struct gt_model *model,
-						     const struct gt_op *op)
+/* Operation number @i. */
+static inline struct gt_op gt_model_op(const struct gt_model *model, size_t i)
 {
-	return op->call == GT_NONE ? NULL : &model->calls.at[op->call];
+	const struct gt_op_row *row = &model->ops.at[i];
+	const struct gt_op_traits *traits = &model->op_traits.at[row->traits];
+
+	return (struct gt_op){.start = row->start,
+			      .dur = gt_row_number(model, row->dur_code),
+			      .correlation = gt_row_number(model, row->correlation_code),
+			      .bytes = traits->bytes,
+			      .name = traits->name,
+			      .call = row->call,
+			      .stack = traits->stack,
+			      .nvtx = traits->nvtx,
+			      .stream = traits->stream,
+			      .device = traits->device,
+			      .kind = traits->kind,
+			      .comm = traits->comm};
+}
+
+/* What operation number @i has in common with others. */
+static inline const struct gt_op_traits *gt_model_op_traits(const struct gt_model *model, size_t i)
+{
+	return &model->op_traits.at[model->ops.at[i].traits];
+}
+
+/* Call number @i. */
+static inline struct gt_call gt_model_call(const struct gt_model *model, size_t i)
+{
+	const struct gt_call_row *row = &model->calls.at[i];
+	const struct gt_call_traits *traits = &model->call_traits.at[row->traits];
+
+	return (struct gt_call){.start = row->start,
+				.dur = gt_row_number(model, row->dur_code),
+				.correlation = gt_row_number(model, row->correlation_code),
+				.name = traits->name,
+				.thread = traits->thread,
+				.stack = traits->stack,
+				.back = row->back,
+				.index = (uint32_t)i,
+				.driver = traits->driver};
+}
+
+/* What call number @i has in common with others. */
+static inline const struct gt_call_traits *gt_model_call_traits(const struct gt_model *model,
+								size_t i)
+{
+	return &model->call_traits.at[model->calls.at[i].traits];
+}
+
+/* The number of the @i-th operation of a device. */
+static inline uint32_t gt_model_op_of(const struct gt_model *model,
+				      const struct gt_device_track *track, uint32_t i)
+{
+	return model->device_ops ? model->device_ops[track->first + i] : track->first + i;
+}
+
+/* Pointers to operation or call number @i; to the @i-th operation of a device; to the call that
+ * started an operation, or NULL. Valid to the end of the block that it is written in. */
+#define gt_model_op_at(model, i)   ((const struct gt_op[1]){gt_model_op((model), (i))})
+#define gt_model_call_at(model, i) ((const struct gt_call[1]){gt_model_call((model), (i))})
+#define gt_model_device_op(model, track, i)                                                        \
+	gt_model_op_at((model), gt_model_op_of((model), (track), (i)))
+#define gt_model_call_of(model, op)                                                                \
+	gt_model_call_into((model), (op)->call, (struct gt_call[1]){{.start = 0}})
+
+/* Fills @to with a call and returns it; NULL: GT_NONE is none. */
+static inline const struct gt_call *gt_model_call_into(const struct gt_model *model, uint32_t call,
+						       struct gt_call *to)
+{
+	if (call == GT_NONE)
+		return NULL;
+	*to = gt_model_call(model, call);
+	return to;
 }
 
 #endif

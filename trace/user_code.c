@@ -195,7 +195,7 @@ static int tie_backward(struct gt_model *model)
 	int rc = 0;
 
 	for (size_t i = 0; !rc && i < model->ops.count; i++) {
-		struct gt_op *op = &model->ops.at[i];
+		const struct gt_op *op = gt_model_op_at(model, i);
 		uint32_t forward = gt_user_code_forward(model, op->correlation), stack;
 		struct gt_keymap_entry *entry;
 
@@ -210,9 +210,11 @@ static int tie_backward(struct gt_model *model)
 			rc = choose_stack(model, op->stack, forward, &stack);
 			entry->value = (int64_t)stack + 1;
 		}
-		op->stack = (uint32_t)(entry->value - 1);
-		if (op->call != GT_NONE)
-			model->calls.at[op->call].stack = op->stack;
+		stack = (uint32_t)(entry->value - 1);
+		if (!rc)
+			rc = gt_model_set_op_stack(model, i, stack);
+		if (!rc && op->call != GT_NONE)
+			rc = gt_model_set_call_stack(model, op->call, stack);
 	}
 	gt_keymap_fini(&chosen);
 	return rc;

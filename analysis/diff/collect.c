@@ -125,7 +125,7 @@ static int ops_of_rank(struct gt_diff_rows *rows, const struct gt_diff_sides *si
 	int rc = 0;
 
 	for (size_t i = 0; !rc && i < model->ops.count; i++) {
-		const struct gt_op *op = &model->ops.at[i];
+		const struct gt_op *op = gt_model_op_at(model, i);
 		int64_t unit = gt_diff_unit_of_op(sides, rank, op);
 		struct gt_group *group;
 
@@ -154,7 +154,7 @@ static int calls_of_rank(struct gt_diff_rows *rows, const struct gt_diff_sides *
 	int rc = 0;
 
 	for (size_t i = 0; !rc && i < model->calls.count; i++) {
-		const struct gt_call *call = &model->calls.at[i];
+		const struct gt_call *call = gt_model_call_at(model, i);
 		int64_t unit = gt_diff_unit_of_call(sides, rank, call);
 
 		if (unit >= 0 && gt_filter_call(&rank->chosen, call))
@@ -201,7 +201,7 @@ static int busy_by_unit(const struct gt_diff_sides *sides, const struct gt_diff_
 	const struct gt_model *model = rank->model;
 
 	for (size_t i = 0; i < model->ops.count; i++) {
-		const struct gt_op *op = &model->ops.at[i];
+		const struct gt_op *op = gt_model_op_at(model, i);
 		int64_t end = op->start + op->dur, unit = rank->first;
 
 		if (!gt_diff_counts(rank, i))
@@ -302,7 +302,7 @@ static int work_of_rank(struct gt_diff_rows *rows, const struct gt_diff_sides *s
 
 	name_rank(&sides->side[s], rank, name, sizeof(name));
 	for (size_t i = 0; !rc && i < model->ops.count; i++) {
-		const struct gt_op *op = &model->ops.at[i];
+		const struct gt_op *op = gt_model_op_at(model, i);
 		int64_t unit = gt_diff_unit_of_op(sides, rank, op);
 
 		if (unit >= 0 && !op->comm && gt_diff_counts(rank, i))

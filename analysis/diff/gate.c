@@ -362,7 +362,7 @@ static bool has_whole_graphs(const struct gt_diff_side *side)
 		const struct gt_model *model = side->ranks.at[i].model;
 
 		for (size_t k = 0; k < model->ops.count; k++)
-			if (model->ops.at[k].kind == GT_OP_GRAPH)
+			if (gt_model_op_traits(model, k)->kind == GT_OP_GRAPH)
 				return true;
 	}
 	return false;

@@ -20,7 +20,7 @@ static int choose(struct gt_diff_rank *rank, const struct gt_filter *filter)
 	if (!rank->is_out)
 		return -ENOMEM;
 	for (size_t i = 0; i < model->ops.count; i++)
-		rank->is_out[i] = !gt_filter_op(filter, model, &model->ops.at[i]);
+		rank->is_out[i] = !gt_filter_op(filter, model, gt_model_op_at(model, i));
 	return 0;
 }
 
@@ -72,7 +72,7 @@ static void number_blocks(struct gt_diff_rank *rank, bool on_gpu)
 			has_op = true;
 		}
 	for (size_t i = 0; i < model->calls.count; i++)
-		if (gt_filter_call(&rank->chosen, &model->calls.at[i])) {
+		if (gt_filter_call(&rank->chosen, gt_model_call_at(model, i))) {
 			widen(rank->calls, model->calls.at[i].start, !has_call);
 			has_call = true;
 		}

@@ -127,9 +127,9 @@ static int64_t steady_from(const struct gt_model *model)
 			return model->steps.at[i].from;
 	starts = calloc(model->ops.count + 1, sizeof(*starts));
 	for (size_t i = 0; starts && i < model->ops.count; i++) {
-		const struct gt_call *call = gt_model_call_of(model, &model->ops.at[i]);
+		const struct gt_call *call = gt_model_call_of(model, gt_model_op_at(model, i));
 
-		if (call && model->ops.at[i].kind == GT_OP_KERNEL)
+		if (call && gt_model_op_traits(model, i)->kind == GT_OP_KERNEL)
 			starts[count++] = call->start;
 	}
 	if (count) {
@@ -176,7 +176,7 @@ static int add_kernels(const struct gt_survey *survey, const struct gt_model *mo
 	int rc = 0;
 
 	for (size_t i = 0; !rc && i < model->ops.count; i++) {
-		const struct gt_op *op = &model->ops.at[i];
+		const struct gt_op *op = gt_model_op_at(model, i);
 		const struct gt_call *call = gt_model_call_of(model, op);
 
 		if (op->kind != GT_OP_KERNEL || !call || !gt_model_loads(model, call))
@@ -196,7 +196,7 @@ static int add_others(const struct gt_survey *survey, const struct gt_model *mod
 	char place[8192];
 
 	for (size_t i = 0; !rc && i < model->calls.count; i++) {
-		const struct gt_call *call = &model->calls.at[i];
+		const struct gt_call *call = gt_model_call_at(model, i);
 
 		if (call->back || launches[i] || !gt_model_loads(model, call) ||
 		    !gt_filter_call(&chosen, call))

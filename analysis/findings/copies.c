@@ -95,9 +95,10 @@ static int sum_copies(const struct gt_survey *survey, is_own own, is_good good,
 		const struct gt_model *model = &survey->job->models[f];
 
 		for (size_t i = 0; !rc && i < model->ops.count; i++)
-			if (model->ops.at[i].kind == GT_OP_COPY &&
-			    gt_filter_op(survey->filter, model, &model->ops.at[i]))
-				rc = add_copy(model, &model->ops.at[i], own, good, ret_copies);
+			if (gt_model_op_traits(model, i)->kind == GT_OP_COPY &&
+			    gt_filter_op(survey->filter, model, gt_model_op_at(model, i)))
+				rc = add_copy(model, gt_model_op_at(model, i), own, good,
+					      ret_copies);
 	}
 	return rc;
 }
@@ -143,13 +144,18 @@ static bool is_pinned(const struct gt_op *op, const char *name)
 	return strstr(name, "Pinned") && op->bytes > SMALL && op->dur > 0;
 }
 
+/* Of a call, in all processes. */
+static uint64_t key_of(const struct gt_model *model, uint32_t call)
+{
+	return (uint64_t)(uintptr_t)&model->calls.at[call];
+}
+
 /* The host is in the call while the driver copies through its own pinned memory. */
 static bool is_pageable_call(const struct gt_model *model, const struct gt_call *call, void *data)
 {
 	const struct gt_keymap *pageable = data;
 
-	(void)model;
-	return gt_keymap_has(pageable, (uint64_t)(uintptr_t)call);
+	return gt_keymap_has(pageable, key_of(model, call->index));
 }
 
 static int find_calls(const struct gt_survey *survey, struct gt_keymap *calls)
@@ -158,14 +164,14 @@ static int find_calls(const struct gt_survey *survey, struct gt_keymap *calls)
 		const struct gt_model *model = &survey->job->models[f];
 
 		for (size_t i = 0; i < model->ops.count; i++) {
-			const struct gt_op *op = &model->ops.at[i];
+			const struct gt_op *op = gt_model_op_at(model, i);
 			const struct gt_call *call = gt_model_call_of(model, op);
 
 			if (!call || op->kind != GT_OP_COPY ||
 			    !is_pageable(op, gt_model_name(model, op->name)) ||
 			    !gt_filter_op(survey->filter, model, op))
 				continue;
-			if (!gt_keymap_get(calls, (uint64_t)(uintptr_t)(call - call->back)))
+			if (!gt_keymap_get(calls, key_of(model, call->index - call->back)))
 				return -ENOMEM;
 		}
 	}

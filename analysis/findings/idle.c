@@ -168,7 +168,7 @@ static bool model_has_names(const struct gt_model *model)
 		if (names_work(model, &model->ranges.at[i]))
 			return true;
 	for (size_t i = 0; i < model->calls.count; i++)
-		if (has_stack(model, model->calls.at[i].stack))
+		if (has_stack(model, gt_model_call_traits(model, i)->stack))
 			return true;
 	for (size_t i = 0; i < model->samples.count; i++)
 		if (has_stack(model, model->samples.at[i].stack))

@@ -87,7 +87,7 @@ static int sum_kernels(const struct gt_survey *survey, struct kernels *ret_kerne
 		const struct gt_model *model = &survey->job->models[f];
 
 		for (size_t i = 0; !rc && i < model->ops.count; i++) {
-			const struct gt_op *op = &model->ops.at[i];
+			const struct gt_op *op = gt_model_op_at(model, i);
 
 			if (op->kind == GT_OP_KERNEL && !op->comm &&
 			    gt_filter_op(survey->filter, model, op))
@@ -133,7 +133,7 @@ static int find_places(const struct gt_survey *survey, struct kernels *kernels,
 		const struct gt_model *model = &survey->job->models[f];
 
 		for (size_t i = 0; !rc && i < model->ops.count; i++) {
-			const struct gt_op *op = &model->ops.at[i];
+			const struct gt_op *op = gt_model_op_at(model, i);
 			struct gt_group *group;
 
 			if (op->kind != GT_OP_KERNEL || op->comm ||

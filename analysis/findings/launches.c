@@ -17,12 +17,12 @@
 #define NEAR_FULL  512
 #define SLOW_TIMES 10 /* medians: a launch that takes longer waits for room in the queue */
 
-/* The call that launched a kernel, and only it; NULL: there is none. A graph's launches many. */
-static const struct gt_call *own_launch(const struct gt_model *model, const struct gt_op *op)
+/* Fills @call with the call that launched a kernel, and only it, and returns it; NULL: there is
+ * none. A graph's launches many. */
+static const struct gt_call *own_launch(const struct gt_model *model, const struct gt_op *op,
+					struct gt_call *call)
 {
-	const struct gt_call *call = gt_model_call_of(model, op);
-
-	if (op->kind != GT_OP_KERNEL || op->comm || !call ||
+	if (op->kind != GT_OP_KERNEL || op->comm || !gt_model_call_into(model, op->call, call) ||
 	    strstr(gt_model_name(model, call->name), "GraphLaunch"))
 		return NULL;
 	return call;
@@ -30,7 +30,8 @@ static const struct gt_call *own_launch(const struct gt_model *model, const stru
 
 static bool is_tiny(const struct gt_model *model, const struct gt_op *op)
 {
-	const struct gt_call *call = own_launch(model, op);
+	struct gt_call own;
+	const struct gt_call *call = own_launch(model, op, &own);
 
 	return call && op->dur < call->dur;
 }
@@ -49,8 +50,9 @@ static int add_kernels(const struct gt_survey *survey, struct launches_tiny *tin
 		const struct gt_model *model = &survey->job->models[f];
 
 		for (size_t i = 0; i < model->ops.count; i++) {
-			const struct gt_op *op = &model->ops.at[i];
-			const struct gt_call *call = own_launch(model, op);
+			const struct gt_op *op = gt_model_op_at(model, i);
+			struct gt_call own;
+			const struct gt_call *call = own_launch(model, op, &own);
 			struct gt_group *group;
 
 			if (!call || !gt_filter_op(survey->filter, model, op))
@@ -76,7 +78,7 @@ static int64_t idle_before(const struct gt_survey *survey)
 
 	for (size_t i = 0; i < survey->gaps.list.count; i++) {
 		const struct gt_gap *gap = &survey->gaps.list.at[i];
-		const struct gt_op *op = &gap->model->ops.at[gap->op];
+		const struct gt_op *op = gt_model_op_at(gap->model, gap->op);
 
 		if (is_tiny(gap->model, op))
 			idle += survey->split.at[i].by_cause[GT_CAUSE_LAUNCH];
@@ -124,7 +126,7 @@ static void find_calls(const struct gt_queue *queue, const struct gt_filter *fil
 	const struct gt_model *model = queue->model;
 
 	for (size_t i = 0; i < model->ops.count; i++) {
-		const struct gt_op *op = &model->ops.at[i];
+		const struct gt_op *op = gt_model_op_at(model, i);
 
 		if (op->call == GT_NONE || is_one[op->call] || op->device != queue->device ||
 		    op->stream != queue->stream || !gt_filter_op(filter, model, op))
@@ -147,11 +149,11 @@ static int find_full(const struct gt_queue *queue, const struct gt_filter *filte
 		return rc;
 	find_calls(queue, filter, is_one);
 	for (size_t i = 0; !rc && i < model->calls.count; i++)
-		if (is_one[i] && !gt_dist_add(&durations, model->calls.at[i].dur))
+		if (is_one[i] && !gt_dist_add(&durations, gt_model_call_at(model, i)->dur))
 			rc = -ENOMEM;
 	usual = gt_dist_middle(&durations);
 	for (size_t i = 0; !rc && i < model->calls.count; i++) {
-		const struct gt_call *call = &model->calls.at[i];
+		const struct gt_call *call = gt_model_call_at(model, i);
 
 		if (!is_one[i] || call->dur < usual * SLOW_TIMES ||
 		    gt_queue_depth_at(queue, call->start) < NEAR_FULL)

@@ -21,8 +21,8 @@ static bool has_collectives(const struct gt_survey *survey)
 		const struct gt_model *model = &survey->job->models[f];
 
 		for (size_t i = 0; i < model->ops.count; i++)
-			if (model->ops.at[i].comm &&
-			    gt_filter_op(survey->filter, model, &model->ops.at[i]))
+			if (gt_model_op_traits(model, i)->comm &&
+			    gt_filter_op(survey->filter, model, gt_model_op_at(model, i)))
 				return true;
 	}
 	return false;

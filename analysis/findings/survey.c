@@ -37,7 +37,7 @@ static void count(struct gt_survey *survey)
 
 		survey->calls += model->calls.count;
 		for (size_t i = 0; i < model->ops.count; i++) {
-			const struct gt_op *op = &model->ops.at[i];
+			const struct gt_op *op = gt_model_op_at(model, i);
 
 			if (!gt_filter_op(survey->filter, model, op))
 				continue;
@@ -200,7 +200,7 @@ static int take_model(const struct gt_survey *survey, const struct gt_model *mod
 	int rc = gt_filter_calls_init(&chosen, survey->filter, model);
 
 	for (size_t i = 0; !rc && i < model->calls.count; i++) {
-		const struct gt_call *call = &model->calls.at[i];
+		const struct gt_call *call = gt_model_call_at(model, i);
 
 		if (!call->back && gt_filter_call(&chosen, call) && is(model, call, data))
 			rc = take_call(model, call, &edges, calls);

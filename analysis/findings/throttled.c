@@ -28,7 +28,7 @@ static int busy_of(const struct gt_survey *survey, const struct gt_model *model,
 		   const struct gt_device_track *track, struct gt_intervals *busy)
 {
 	for (uint32_t i = 0; i < track->count; i++) {
-		const struct gt_op *op = gt_model_op_of(model, track, i);
+		const struct gt_op *op = gt_model_device_op(model, track, i);
 
 		if (gt_filter_op(survey->filter, model, op) &&
 		    !gt_intervals_add(busy, op->start, op->start + op->dur))

@@ -22,7 +22,7 @@ static void print_launch(const struct gt_gap *gap, char *out, size_t size)
 {
 	static const enum gt_range_kind kinds[] = {GT_RANGE_PYTHON, GT_RANGE_OP};
 	const struct gt_model *model = gap->model;
-	const struct gt_call *call = gt_model_call_of(model, &model->ops.at[gap->before]);
+	const struct gt_call *call = gt_model_call_of(model, gt_model_op_at(model, gap->before));
 
 	*out = 0;
 	if (call && has_stack(model, call))
@@ -36,7 +36,8 @@ static void print_launch(const struct gt_gap *gap, char *out, size_t size)
 	}
 	if (!*out)
 		snprintf(out, size, "%s",
-			 gt_gaps_name(gap->texts, model, model->ops.at[gap->before].name));
+			 gt_gaps_name(gap->texts, model,
+				      gt_model_op_traits(model, gap->before)->name));
 }
 
 int gt_gaps_before_add(struct gt_gaps_before *before, const struct gt_gap *gap, const char *key,

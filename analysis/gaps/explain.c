@@ -44,10 +44,10 @@ static void print_call(const struct gt_model *model, const struct gt_call *call,
 /* With the kernel that waited for it, where the call launched the one that ended the gap. */
 static void print_loading(struct explain *e, const struct gt_call *call)
 {
-	const struct gt_op *op = &e->model->ops.at[e->gap->op];
+	const struct gt_op *op = gt_model_op_at(e->model, e->gap->op);
 	char from[2048];
 
-	if (call != e->call || op->kind != GT_OP_KERNEL) {
+	if (!e->call || call->index != e->call->index || op->kind != GT_OP_KERNEL) {
 		print_call(e->model, call, e->where, sizeof(e->where));
 		return;
 	}
@@ -84,7 +84,7 @@ static int report_function(struct explain *e, const struct gt_host_wait *wait, i
 
 	e->told = end;
 	if (wait->call != GT_NONE)
-		print_call(e->model, &e->model->calls.at[wait->call], where, sizeof(where));
+		print_call(e->model, gt_model_call_at(e->model, wait->call), where, sizeof(where));
 	return e->piece(e->gap, &piece, e->data);
 }
 
@@ -93,7 +93,7 @@ static int report_function(struct explain *e, const struct gt_host_wait *wait, i
  * out of those behind it. */
 static int report(struct explain *e, enum gt_cause cause, int64_t start, int64_t ns)
 {
-	const struct gt_op *op = &e->model->ops.at[e->gap->op];
+	const struct gt_op *op = gt_model_op_at(e->model, e->gap->op);
 	int64_t end = start + ns;
 	int rc = 0;
 
@@ -265,7 +265,7 @@ static int walk_host(struct explain *e, int64_t start, int64_t end)
 
 	i = i == GT_NONE ? track->call.first : i - e->model->calls.at[i].back;
 	for (; !rc && i < track->call.first + track->call.count && start < end; i++) {
-		const struct gt_call *call = &e->model->calls.at[i];
+		const struct gt_call *call = gt_model_call_at(e->model, i);
 		int64_t call_end = call->start + call->dur;
 
 		if (call_end <= start)
@@ -294,8 +294,8 @@ static bool computes(const struct gt_op *op)
 static int report_wait(struct explain *e, int64_t start)
 {
 	const struct gt_gap *gap = e->gap;
-	const struct gt_op *op = &e->model->ops.at[gap->op],
-			   *before = &e->model->ops.at[gap->before];
+	const struct gt_op *op = gt_model_op_at(e->model, gap->op),
+			   *before = gt_model_op_at(e->model, gap->before);
 	bool behind = e->call->start + e->call->dur <= gap->start; /* then @before held it up */
 	const char *name = gt_gaps_name(e->gap->texts, e->model, op->name);
 
@@ -344,7 +344,7 @@ int gt_gaps_explain(const struct gt_gap *gap, gt_gap_piece piece, void *data)
 	int64_t from;
 	int rc;
 
-	e.call = gt_model_call_of(gap->model, &gap->model->ops.at[gap->op]);
+	e.call = gt_model_call_of(gap->model, gt_model_op_at(gap->model, gap->op));
 	if (!e.call) {
 		snprintf(e.where, sizeof(e.where), "(the call is not in the trace)");
 		return report(&e, GT_CAUSE_UNKNOWN, gap->start, gap->end - gap->start);

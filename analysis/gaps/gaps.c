@@ -51,8 +51,8 @@ static int find_gaps(const struct gt_device_use *use, const struct gt_filter *fi
 	int64_t last = 0;
 
 	for (uint32_t k = 0; k < use->track->count; k++) {
-		uint32_t i = model->device_ops[use->track->first + k];
-		const struct gt_op *op = &model->ops.at[i];
+		uint32_t i = gt_model_op_of(model, use->track, k);
+		const struct gt_op *op = gt_model_op_at(model, i);
 
 		if (latest != GT_NONE && op->start > last && op->start > use->first &&
 		    gt_filter_op(filter, model, op) && !is_hidden(gaps, op->start - last, min_ns) &&

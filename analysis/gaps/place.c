@@ -221,8 +221,9 @@ static uint32_t next_stack(const struct gt_model *model, const struct gt_call *c
 {
 	const struct gt_thread_track *track = &model->threads.at[call->thread];
 	uint32_t next = before == GT_NONE ? track->call.first : before + 1;
-	uint32_t stack = next < track->call.first + track->call.count ? model->calls.at[next].stack
-								      : GT_NONE;
+	uint32_t stack = next < track->call.first + track->call.count
+				 ? gt_model_call_traits(model, next)->stack
+				 : GT_NONE;
 
 	return stack < model->stacks.count && model->stacks.at[stack].count ? stack : call->stack;
 }
@@ -231,7 +232,7 @@ void gt_gaps_place_between(const struct gt_model *model, const struct gt_call *c
 			   char *out, size_t size)
 {
 	uint32_t before = gt_model_call_before(model, call->thread, t);
-	uint32_t last = before == GT_NONE ? GT_NONE : model->calls.at[before].stack;
+	uint32_t last = before == GT_NONE ? GT_NONE : gt_model_call_traits(model, before)->stack;
 	uint32_t next = next_stack(model, call, before);
 	char thread[GT_GAPS_THREAD], frame[1024];
 

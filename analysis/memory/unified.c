@@ -188,20 +188,19 @@ static int note_kernel(struct unified *u, struct row *row, const struct gt_op *o
 static int note_kernels(struct unified *u, struct row *row, const struct gt_device_track *device,
 			int64_t from, int64_t until)
 {
-	const uint32_t *ops = u->model->device_ops + device->first;
-	size_t low = 0, high = device->count;
+	uint32_t low = 0, high = device->count;
 	int rc = 0;
 
 	while (low < high) {
-		size_t middle = (low + high) / 2;
+		uint32_t middle = low + (high - low) / 2;
 
-		if (u->model->ops.at[ops[middle]].start <= until)
+		if (u->model->ops.at[gt_model_op_of(u->model, device, middle)].start <= until)
 			low = middle + 1;
 		else
 			high = middle;
 	}
-	for (size_t i = low; !rc && i-- && low - i <= LOOKED;) {
-		const struct gt_op *op = &u->model->ops.at[ops[i]];
+	for (uint32_t i = low; !rc && i-- && low - i <= LOOKED;) {
+		const struct gt_op *op = gt_model_device_op(u->model, device, i);
 		int64_t end = op->start + op->dur;
 		int64_t begin = op->start > from ? op->start : from;
 

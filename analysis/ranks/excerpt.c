@@ -59,7 +59,7 @@ static int without(const struct gt_intervals *set, const struct gt_intervals *bu
 static int take_busy(const struct gt_model *model, struct activity *ret)
 {
 	for (size_t i = 0; i < model->ops.count; i++) {
-		const struct gt_op *op = &model->ops.at[i];
+		const struct gt_op *op = gt_model_op_at(model, i);
 
 		if (op->comm || op->kind == GT_OP_GRAPH)
 			continue;
@@ -213,7 +213,7 @@ static int take_kernels(const struct gt_model *model, const struct gt_filter *fi
 	int rc = place ? 0 : -ENOMEM;
 
 	for (size_t i = 0; !rc && i < model->ops.count; i++) {
-		const struct gt_op *op = &model->ops.at[i];
+		const struct gt_op *op = gt_model_op_at(model, i);
 
 		if (op->kind != GT_OP_KERNEL || op->comm || !gt_filter_op(filter, model, op))
 			continue;

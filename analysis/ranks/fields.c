@@ -257,7 +257,7 @@ static int take_meeting(struct gt_rank_reader *r, struct gt_op *ret_op, struct g
 void gt_rank_write_kernel(struct gt_rank_writer *w, const struct gt_rank_meeting *meeting,
 			  struct gt_rank_fields *last)
 {
-	const struct gt_op *op = &w->model->ops.at[meeting->op];
+	const struct gt_op *op = gt_model_op_at(w->model, meeting->op);
 
 	put_meeting(w, meeting, op->comm, last);
 	gt_rank_put_step(&w->body, (uint64_t)op->correlation, (uint64_t)last->correlation);
@@ -275,7 +275,7 @@ int gt_rank_read_kernel(struct gt_rank_reader *r, struct gt_rank_fields *last)
 	op.correlation = (int64_t)gt_rank_take_step(&r->in, (uint64_t)last->correlation);
 	op.bytes = gt_pack_take_signed(&r->in);
 	last->correlation = op.correlation;
-	return gt_vec_push(&r->sent->model.ops, op) ? 0 : -ENOMEM;
+	return gt_model_add_op(&r->sent->model, &op);
 }
 
 void gt_rank_write_call(struct gt_rank_writer *w, const struct gt_rank_meeting *meeting,

@@ -144,7 +144,7 @@ static bool meet_by_mpi(const struct gt_job *job)
 		const struct gt_model *model = &job->models[f];
 
 		for (size_t i = 0; i < model->ops.count; i++)
-			if (model->ops.at[i].comm)
+			if (gt_model_op_traits(model, i)->comm)
 				return false;
 		has_mpi |= model->mpi_calls.count > 0;
 	}

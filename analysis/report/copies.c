@@ -92,7 +92,7 @@ int gt_page_copies(const struct gt_job *job, const struct gt_filter *filter,
 		const struct gt_model *model = &job->models[f];
 
 		for (size_t i = 0; !rc && i < model->ops.count; i++) {
-			const struct gt_op *op = &model->ops.at[i];
+			const struct gt_op *op = gt_model_op_at(model, i);
 
 			if ((op->kind == GT_OP_COPY || op->kind == GT_OP_SET) &&
 			    gt_filter_op(filter, model, op))

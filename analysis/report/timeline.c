@@ -152,7 +152,7 @@ static int find_strips(const struct gt_page *page, const struct gt_device_use *u
 		       struct gt_intervals sets[STRIP_COUNT_])
 {
 	for (uint32_t i = 0; i < use->track->count; i++) {
-		const struct gt_op *op = gt_model_op_of(use->model, use->track, i);
+		const struct gt_op *op = gt_model_device_op(use->model, use->track, i);
 
 		if (gt_filter_op(page->filter, use->model, op) &&
 		    !gt_intervals_add(&sets[strip_of(op)], op->start, op->start + op->dur))

@@ -170,7 +170,7 @@ static int add_ops(struct build *b, const struct gt_model *model, const struct g
 	int rc = 0;
 
 	for (size_t i = 0; !rc && i < model->ops.count; i++) {
-		const struct gt_op *op = &model->ops.at[i];
+		const struct gt_op *op = gt_model_op_at(model, i);
 
 		if (gt_filter_op(filter, model, op))
 			rc = add_work(b, model, op->stack, gt_model_call_of(model, op), op->name,
@@ -187,7 +187,7 @@ static int add_calls(struct build *b, const struct gt_model *model, const struct
 	int rc = gt_filter_calls_init(&chosen, filter, model);
 
 	for (size_t i = 0; !rc && i < model->calls.count; i++) {
-		const struct gt_call *call = &model->calls.at[i];
+		const struct gt_call *call = gt_model_call_at(model, i);
 
 		if (gt_filter_call(&chosen, call))
 			rc = add_work(b, model, call->stack, call, call->name, call->dur);
@@ -205,7 +205,7 @@ struct idle {
 static int add_idle_piece(const struct gt_gap *gap, const struct gt_piece *piece, void *data)
 {
 	const struct gt_model *model = gap->model;
-	const struct gt_op *op = &model->ops.at[gap->op];
+	const struct gt_op *op = gt_model_op_at(model, gap->op);
 	const struct gt_thread_track *track;
 	struct idle *idle = data;
 	char *base = idle->b->text, *place;

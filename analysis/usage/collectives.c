@@ -35,7 +35,7 @@ static int compute_of(const struct gt_model *model, const struct gt_device_track
 {
 	*ret = (struct gt_intervals){0};
 	for (uint32_t i = 0; i < track->count; i++) {
-		const struct gt_op *op = gt_model_op_of(model, track, i);
+		const struct gt_op *op = gt_model_device_op(model, track, i);
 
 		if (op->kind == GT_OP_KERNEL && !op->comm &&
 		    !gt_intervals_add(ret, op->start, op->start + op->dur))
@@ -70,7 +70,7 @@ static int add_device(const struct gt_model *model, const struct gt_device_track
 	int rc = compute_of(model, track, &compute);
 
 	for (uint32_t i = 0; !rc && i < track->count; i++) {
-		const struct gt_op *op = gt_model_op_of(model, track, i);
+		const struct gt_op *op = gt_model_device_op(model, track, i);
 
 		if (op->comm && gt_filter_op(filter, model, op))
 			rc = add_op(model, op, &compute, groups);

@@ -92,7 +92,7 @@ static int add_time(struct energy_sum *sum, size_t row, double ns)
 static int let_begin(struct energy_sum *sum, struct device_sum *d, int64_t t)
 {
 	for (; d->next < d->track->count; d->next++) {
-		const struct gt_op *op = gt_model_op_of(d->model, d->track, d->next);
+		const struct gt_op *op = gt_model_device_op(d->model, d->track, d->next);
 		struct running running = {.end = op->start + op->dur, .row = NOBODY};
 		int rc = 0;
 
@@ -118,7 +118,7 @@ static int let_begin(struct energy_sum *sum, struct device_sum *d, int64_t t)
 static int64_t next_change(const struct energy_sum *sum, const struct device_sum *d, int64_t end)
 {
 	if (d->next < d->track->count) {
-		int64_t start = gt_model_op_of(d->model, d->track, d->next)->start;
+		int64_t start = gt_model_device_op(d->model, d->track, d->next)->start;
 
 		end = start < end ? start : end;
 	}

@@ -32,7 +32,7 @@ static const struct gt_column columns[] = {
 struct flops_part {
 	uint64_t call;
 	const struct gt_model_work *work;
-	const struct gt_op *op;
+	uint32_t op;
 };
 
 struct flops_sum {
@@ -83,13 +83,14 @@ static void add_part(struct gt_flops_row *row, const struct gt_model *model,
 		     const struct flops_part *part, double share)
 {
 	const struct gt_model_work *work = part->work;
-	double peak = gt_peak_of_device(model, part->op->device, (enum gt_work_type)work->type);
+	double peak = gt_peak_of_device(model, gt_model_op_traits(model, part->op)->device,
+					(enum gt_work_type)work->type);
 
 	row->mixed |= row->kernels && row->type != (enum gt_work_type)work->type;
 	row->type = (enum gt_work_type)work->type;
 	row->flops += (double)work->flops * share;
 	row->bytes += (double)work->bytes * share;
-	row->ns += (double)part->op->dur;
+	row->ns += (double)gt_model_op_at(model, part->op)->dur;
 	row->no_bytes |= !work->bytes;
 	row->no_peak |= !(peak > 0);
 	if (peak > 0)
@@ -112,9 +113,9 @@ static int find_parts(struct flops_sum *sum, const struct gt_model *model)
 {
 	sum->parts.count = 0;
 	for (size_t i = 0; i < model->ops.count; i++) {
-		const struct gt_op *op = &model->ops.at[i];
+		const struct gt_op *op = gt_model_op_at(model, i);
 		const struct gt_model_work *work = gt_work_of_op(model, op);
-		struct flops_part part = {.work = work, .op = op};
+		struct flops_part part = {.work = work, .op = (uint32_t)i};
 
 		if (!work || work->overflow)
 			continue;
@@ -132,13 +133,13 @@ static int add_call(struct flops_sum *sum, const struct gt_model *model, struct 
 		    const struct flops_part *parts, size_t count, double ns)
 {
 	for (size_t i = 0; i < count; i++) {
-		double share = ns > 0 ? (double)parts[i].op->dur / ns : 1.0 / (double)count;
+		const struct gt_op *op = gt_model_op_at(model, parts[i].op);
+		double share = ns > 0 ? (double)op->dur / ns : 1.0 / (double)count;
 		struct gt_flops_row *row;
 
-		if (!is_wanted(sum, model, parts[i].op))
+		if (!is_wanted(sum, model, op))
 			continue;
-		row = row_of(sum,
-			     gt_key_group(model, parts[i].op, sum->key, known, &sum->all->groups));
+		row = row_of(sum, gt_key_group(model, op, sum->key, known, &sum->all->groups));
 		if (!row)
 			return -ENOMEM;
 		add_part(row, model, &parts[i], share);
@@ -157,7 +158,7 @@ static int add_model(struct flops_sum *sum, const struct gt_model *model)
 
 		for (end = i; end < sum->parts.count && sum->parts.at[end].call == first->call;
 		     end++)
-			ns += (double)sum->parts.at[end].op->dur;
+			ns += (double)gt_model_op_at(model, sum->parts.at[end].op)->dur;
 		rc = add_call(sum, model, &known, first, end - i, ns);
 	}
 	gt_keymap_fini(&known);

@@ -179,7 +179,7 @@ static int collect_model(const struct gt_model *model, const struct gt_filter *f
 	int rc = find_forward(model, &forward);
 
 	for (size_t i = 0; !rc && i < model->ops.count; i++) {
-		const struct gt_op *op = &model->ops.at[i];
+		const struct gt_op *op = gt_model_op_at(model, i);
 		size_t count;
 
 		if (!gt_filter_op(filter, model, op))

@@ -150,8 +150,8 @@ static int collect(const struct gt_job *job, const struct gt_filter *filter, enu
 		const struct gt_model *model = &job->models[f];
 
 		for (size_t i = 0; !rc && i < model->ops.count; i++)
-			if (gt_filter_op(filter, model, &model->ops.at[i]))
-				rc = add_op(parts, model, f, &model->ops.at[i], key);
+			if (gt_filter_op(filter, model, gt_model_op_at(model, i)))
+				rc = add_op(parts, model, f, gt_model_op_at(model, i), key);
 	}
 	return rc;
 }

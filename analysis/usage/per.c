@@ -127,9 +127,9 @@ static int collect(const struct gt_job *job, const struct gt_filter *filter, boo
 		const struct gt_model *model = &job->models[f];
 
 		for (size_t i = 0; !rc && i < model->ops.count; i++)
-			if (model->ops.at[i].kind == GT_OP_KERNEL &&
-			    gt_filter_op(filter, model, &model->ops.at[i]))
-				rc = add_op(per, job, model, &model->ops.at[i], steps);
+			if (gt_model_op_traits(model, i)->kind == GT_OP_KERNEL &&
+			    gt_filter_op(filter, model, gt_model_op_at(model, i)))
+				rc = add_op(per, job, model, gt_model_op_at(model, i), steps);
 	}
 	return rc;
 }

@@ -67,9 +67,9 @@ static int add_model(const struct gt_model *model, const struct gt_filter *filte
 	int rc = 0;
 
 	for (size_t i = 0; !rc && i < model->ops.count; i++)
-		if (model->ops.at[i].kind != GT_OP_GRAPH &&
-		    gt_filter_op(filter, model, &model->ops.at[i]))
-			rc = add_op(model, &model->ops.at[i], groups);
+		if (gt_model_op_traits(model, i)->kind != GT_OP_GRAPH &&
+		    gt_filter_op(filter, model, gt_model_op_at(model, i)))
+			rc = add_op(model, gt_model_op_at(model, i), groups);
 	return rc;
 }
 

@@ -34,7 +34,7 @@ static size_t lower(const struct gt_model_work *all, size_t count, int64_t at, u
 static const struct gt_model_work *work_of_operator(const struct gt_model *model,
 						    const struct gt_op *op)
 {
-	const struct gt_call *call = op->call == GT_NONE ? NULL : &model->calls.at[op->call];
+	const struct gt_call *call = op->call == GT_NONE ? NULL : gt_model_call_at(model, op->call);
 	const struct gt_model_range *range;
 	uint32_t number;
 

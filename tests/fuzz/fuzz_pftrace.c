@@ -45,7 +45,7 @@ static void need(bool truth)
 static void check_model(const struct gt_model *model)
 {
 	for (size_t i = 0; i < model->ops.count; i++) {
-		const struct gt_op *op = &model->ops.at[i];
+		const struct gt_op *op = gt_model_op_at(model, i);
 
 		need(op->name < model->names.text.count && op->nvtx < model->names.text.count);
 		need(op->call == GT_NONE || op->call < model->calls.count);
@@ -53,7 +53,7 @@ static void check_model(const struct gt_model *model)
 		need(op->dur >= 0 && op->start >= 0);
 	}
 	for (size_t i = 0; i < model->calls.count; i++)
-		need(model->calls.at[i].thread < model->threads.count);
+		need(gt_model_call_traits(model, i)->thread < model->threads.count);
 	for (size_t i = 0; i < model->ranges.count; i++)
 		need(model->ranges.at[i].thread < model->threads.count);
 	for (size_t i = 0; i < model->samples.count; i++)

@@ -44,7 +44,7 @@ static void same_ops(struct model_pair p)
 {
 	cr_assert_eq(p.a->ops.count, p.b->ops.count);
 	for (size_t i = 0; i < p.a->ops.count; i++) {
-		const struct gt_op *x = &p.a->ops.at[i], *y = &p.b->ops.at[i];
+		const struct gt_op *x = gt_model_op_at(p.a, i), *y = gt_model_op_at(p.b, i);
 
 		cr_assert(x->start == y->start && x->dur == y->dur &&
 				  x->correlation == y->correlation && x->bytes == y->bytes &&
@@ -75,7 +75,7 @@ static void same_calls(struct model_pair p)
 {
 	cr_assert_eq(p.a->calls.count, p.b->calls.count);
 	for (size_t i = 0; i < p.a->calls.count; i++) {
-		const struct gt_call *x = &p.a->calls.at[i], *y = &p.b->calls.at[i];
+		const struct gt_call *x = gt_model_call_at(p.a, i), *y = gt_model_call_at(p.b, i);
 
 		cr_assert(x->start == y->start && x->dur == y->dur &&
 				  x->correlation == y->correlation && x->driver == y->driver &&

@@ -102,13 +102,16 @@ Test(queue, depth)
 		{.start = 30, .call = 0, .stream = 7},       {.start = 50, .call = 1, .stream = 7},
 		{.start = 60, .call = 2, .stream = 7},       {.start = 80, .call = 3, .stream = 7},
 		{.start = 85, .call = GT_NONE, .stream = 7}, {.start = 95, .call = 3, .stream = 8}};
-	struct gt_model model = {.ops = {.at = ops, .count = 6},
-				 .calls = {.at = calls, .count = 4}};
+	struct gt_model model = {0};
 	struct gt_job job = {.models = &model, .count = 1};
 	struct gt_filter filter = {0};
 	const struct gt_queue *queue;
 	struct gt_queues queues;
 
+	for (size_t i = 0; i < 4; i++)
+		cr_assert_eq(gt_model_add_call(&model, &calls[i]), 0);
+	for (size_t i = 0; i < 6; i++)
+		cr_assert_eq(gt_model_add_op(&model, &ops[i]), 0);
 	cr_assert_eq(gt_queues_build(&job, &filter, &queues), 0);
 	cr_assert_eq(queues.list.count, 2);
 	queue = &queues.list.at[0];
@@ -121,6 +124,7 @@ Test(queue, depth)
 	cr_assert_eq(gt_queue_depth_at(queue, 30), 2);
 	cr_assert_eq(gt_queue_depth_at(queue, 60), 0);
 	gt_queues_fini(&queues);
+	gt_model_fini(&model);
 }
 
 struct shared {

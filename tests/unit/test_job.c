@@ -11,10 +11,12 @@
 #define RANKS 24
 
 static int complaints;
+static char last_complaint[256];
 
 static void count_complaint(const char *line)
 {
 	complaints++;
+	snprintf(last_complaint, sizeof(last_complaint), "%s", line);
 }
 
 /* @rank + 1 kernels of 1 us each. */
@@ -48,6 +50,27 @@ static void remove_folder(const char *folder)
 	cr_assert_eq(system(command), 0);
 }
 
+/* Numbers of operations have 32 bits: what has more is no trace, and no wrong number. */
+Test(job, more_operations_than_numbers)
+{
+	char folder[] = "/tmp/gputrace-job-XXXXXX", *input = folder;
+	struct gt_job job;
+	size_t failures = 0;
+
+	cr_assert_not_null(mkdtemp(folder));
+	for (int rank = 0; rank < RANKS; rank++)
+		write_rank(folder, rank);
+	gt_model_most_rows = RANKS - 1;
+	cr_assert_eq(gt_job_load(&job, &input, 1, count_complaint, &failures), 0);
+	gt_model_most_rows = GT_NONE - 1;
+	cr_assert_eq(failures, 1);
+	cr_assert_eq(job.count, RANKS - 1);
+	cr_assert_not_null(strstr(last_complaint, "more than 23 operations"), "%s", last_complaint);
+	gt_job_fini(&job);
+	remove_folder(folder);
+	complaints = 0;
+}
+
 Test(job, ranks_in_parallel)
 {
 	char folder[] = "/tmp/gputrace-job-XXXXXX", *input = folder;
@@ -64,7 +87,7 @@ Test(job, ranks_in_parallel)
 	for (int rank = 0; rank < RANKS; rank++) {
 		cr_assert_eq(job.models[rank].rank, rank);
 		cr_assert_eq(job.models[rank].ops.count, (size_t)rank + 1);
-		cr_assert_eq(job.models[rank].ops.at[rank].dur, 1000);
+		cr_assert_eq(gt_model_op_at(&job.models[rank], rank)->dur, 1000);
 	}
 	cr_assert_eq(gt_progress_now().done, gt_progress_now().total, "%lu of %lu",
 		     (unsigned long)gt_progress_now().done, (unsigned long)gt_progress_now().total);
@@ -124,7 +147,7 @@ Test(job, both_forms_in_parallel)
 		if (!model->reading.is_pftrace)
 			continue;
 		cr_assert_eq(model->ops.count, 100 + seen); /* equal ranks: by name */
-		cr_assert_eq(model->ops.at[99].dur, 5000);
+		cr_assert_eq(gt_model_op_at(model, 99)->dur, 5000);
 		seen++;
 	}
 	gt_job_fini(&job);

@@ -268,16 +268,16 @@ static void add_step(struct gt_model *model, int64_t begin)
 
 	op.start = begin + model->rank * 1000000000ll;
 	op.name = name(model, "gemm");
-	cr_assert(gt_vec_push(&model->ops, op));
+	cr_assert_eq(gt_model_add_op(model, &op), 0);
 	op.start += op.dur + (int64_t)(chance() % 100000);
 	op.name = name(model, chance() % 3 ? "gemm" : "add");
-	cr_assert(gt_vec_push(&model->ops, op));
+	cr_assert_eq(gt_model_add_op(model, &op), 0);
 	op.start += op.dur + (int64_t)(chance() % 100000);
 	op.dur = end - op.start;
 	op.bytes = 4096;
 	op.comm = GT_COMM_GROUPS;
 	op.name = name(model, "ncclDevKernel_AllReduce_Sum_f32_RING_LL()");
-	cr_assert(gt_vec_push(&model->ops, op));
+	cr_assert_eq(gt_model_add_op(model, &op), 0);
 }
 
 static void make_job(struct gt_job *job)

@@ -75,26 +75,38 @@ uint32_t gt_build_text(struct gt_builder *b, const struct gt_span *span)
 	return gt_names_put(&b->model->names, b->text, n);
 }
 
-static int by_start(const void *a, const void *b)
+/* What ends later comes first. */
+static int by_length(const struct gt_model *model, uint32_t a, uint32_t b)
 {
-	const struct gt_op *x = a, *y = b;
+	int64_t x = gt_row_number(model, a), y = gt_row_number(model, b);
 
-	return x->start != y->start ? (x->start < y->start ? -1 : 1)
-				    : (x->dur > y->dur ? -1 : x->dur < y->dur);
+	return x > y ? -1 : x < y;
 }
 
-static int by_thread(const void *a, const void *b)
+static int by_start(const void *a, const void *b, void *model)
 {
-	const struct gt_call *x = a, *y = b;
+	const struct gt_op_row *x = a, *y = b;
 
-	if (x->thread != y->thread)
-		return x->thread < y->thread ? -1 : 1;
 	return x->start != y->start ? (x->start < y->start ? -1 : 1)
-				    : (x->dur > y->dur ? -1 : x->dur < y->dur);
+				    : by_length(model, x->dur_code, y->dur_code);
 }
 
-static int by_kind(const void *a, const void *b)
+static int by_thread(const void *a, const void *b, void *data)
 {
+	const struct gt_model *model = data;
+	const struct gt_call_row *x = a, *y = b;
+	uint32_t p = model->call_traits.at[x->traits].thread;
+	uint32_t q = model->call_traits.at[y->traits].thread;
+
+	if (p != q)
+		return p < q ? -1 : 1;
+	return x->start != y->start ? (x->start < y->start ? -1 : 1)
+				    : by_length(model, x->dur_code, y->dur_code);
+}
+
+static int by_kind(const void *a, const void *b, void *model)
+{
+	(void)model;
 	const struct gt_model_range *x = a, *y = b;
 
 	if (x->kind != y->kind)
@@ -105,8 +117,9 @@ static int by_kind(const void *a, const void *b)
 				    : (x->dur > y->dur ? -1 : x->dur < y->dur);
 }
 
-static int by_thread_and_time(const void *a, const void *b)
+static int by_thread_and_time(const void *a, const void *b, void *model)
 {
+	(void)model;
 	const struct gt_sample *x = a, *y = b;
 
 	if (x->thread != y->thread)
@@ -114,8 +127,9 @@ static int by_thread_and_time(const void *a, const void *b)
 	return x->ts != y->ts ? (x->ts < y->ts ? -1 : 1) : 0;
 }
 
-static int by_stream(const void *a, const void *b)
+static int by_stream(const void *a, const void *b, void *model)
 {
+	(void)model;
 	const struct gt_host_wait *x = a, *y = b;
 
 	if (x->device != y->device)
@@ -130,13 +144,14 @@ static int by_stream(const void *a, const void *b)
 }
 
 /* Sorts what is not sorted yet: files mostly are. */
-static void sort(void *at, size_t count, size_t size, int (*compare)(const void *, const void *))
+static void sort(struct gt_model *model, void *at, size_t count, size_t size,
+		 int (*compare)(const void *, const void *, void *))
 {
 	const char *p = at;
 
 	for (size_t i = 1; i < count; i++) {
-		if (compare(p + (i - 1) * size, p + i * size) > 0) {
-			qsort(at, count, size, compare);
+		if (compare(p + (i - 1) * size, p + i * size, model) > 0) {
+			qsort_r(at, count, size, compare, model);
 			return;
 		}
 	}
@@ -145,7 +160,8 @@ static void sort(void *at, size_t count, size_t size, int (*compare)(const void 
 static void index_calls(struct gt_model *model)
 {
 	for (size_t i = 0; i < model->calls.count; i++) {
-		struct gt_thread_track *track = &model->threads.at[model->calls.at[i].thread];
+		uint32_t thread = gt_model_call_traits(model, i)->thread;
+		struct gt_thread_track *track = &model->threads.at[thread];
 
 		if (!track->call.count++)
 			track->call.first = (uint32_t)i;
@@ -157,19 +173,20 @@ static void index_calls(struct gt_model *model)
 static void nest_calls(struct gt_model *model)
 {
 	int64_t end = 0;
-	uint32_t outer = 0;
+	uint32_t outer = 0, thread = GT_NONE;
 
 	for (uint32_t i = 0; i < model->calls.count; i++) {
-		struct gt_call *call = &model->calls.at[i];
+		const struct gt_call *call = gt_model_call_at(model, i);
 		int64_t call_end = call->start + call->dur;
 
-		if (!i || call->thread != call[-1].thread || call->start >= end) {
+		if (call->thread != thread || call->start >= end) {
 			outer = i;
 			end = call_end;
 		}
 		if (call_end > end)
 			end = call_end;
-		call->back = i - outer;
+		thread = call->thread;
+		model->calls.at[i].back = i - outer;
 	}
 }
 
@@ -326,11 +343,11 @@ static void close_open(struct gt_builder *b)
 
 	b->model->odd.unfinished += b->open_count;
 	for (size_t i = 0; i < model->ops.count; i++)
-		if (model->ops.at[i].dur < 0)
-			model->ops.at[i].dur = 0;
+		if (model->ops.at[i].dur_code == GT_NONE)
+			model->ops.at[i].dur_code = 0;
 	for (size_t i = 0; i < model->calls.count; i++)
-		if (model->calls.at[i].dur < 0)
-			model->calls.at[i].dur = 0;
+		if (model->calls.at[i].dur_code == GT_NONE)
+			model->calls.at[i].dur_code = 0;
 	for (size_t i = 0; i < model->ranges.count; i++)
 		if (model->ranges.at[i].dur < 0)
 			model->ranges.at[i].dur = model->last > model->ranges.at[i].start
@@ -344,11 +361,13 @@ static bool can_be_added_up(const struct gt_model *model)
 	double ops = 0, bytes = 0, calls = 0, ranges = 0, blocked = 0, most = 4e18;
 
 	for (size_t i = 0; i < model->ops.count; i++) {
-		ops += (double)model->ops.at[i].dur;
-		bytes += model->ops.at[i].bytes > 0 ? (double)model->ops.at[i].bytes : 0;
+		int64_t size = gt_model_op_traits(model, i)->bytes;
+
+		ops += (double)gt_row_number(model, model->ops.at[i].dur_code);
+		bytes += size > 0 ? (double)size : 0;
 	}
 	for (size_t i = 0; i < model->calls.count; i++)
-		calls += (double)model->calls.at[i].dur;
+		calls += (double)gt_row_number(model, model->calls.at[i].dur_code);
 	for (size_t i = 0; i < model->ranges.count; i++)
 		ranges += (double)model->ranges.at[i].dur;
 	for (size_t i = 0; i < model->os_calls.count; i++) {
@@ -364,20 +383,33 @@ static bool can_be_added_up(const struct gt_model *model)
 	       (double)model->last - (double)model->first < most;
 }
 
+/* Of operations and calls there are never more. */
+static bool has_too_many(const struct gt_model *model)
+{
+	return model->ranges.count > gt_model_most_rows ||
+	       model->samples.count > gt_model_most_rows ||
+	       model->os_calls.count > gt_model_most_rows ||
+	       model->mpi_calls.count > gt_model_most_rows;
+}
+
+#define SORT(rows, compare)                                                                        \
+	sort(model, model->rows.at, model->rows.count, sizeof(*model->rows.at), compare)
+
 int gt_build_finish(struct gt_builder *b)
 {
 	struct gt_model *model = b->model;
 	int rc;
 
 	close_open(b);
+	if (has_too_many(model))
+		return -ERANGE;
 	if (!can_be_added_up(model))
 		return -EOVERFLOW;
-	sort(model->ops.at, model->ops.count, sizeof(*model->ops.at), by_start);
-	sort(model->calls.at, model->calls.count, sizeof(*model->calls.at), by_thread);
-	sort(model->ranges.at, model->ranges.count, sizeof(*model->ranges.at), by_kind);
-	sort(model->samples.at, model->samples.count, sizeof(*model->samples.at),
-	     by_thread_and_time);
-	sort(model->waits.at, model->waits.count, sizeof(*model->waits.at), by_stream);
+	SORT(ops, by_start);
+	SORT(calls, by_thread);
+	SORT(ranges, by_kind);
+	SORT(samples, by_thread_and_time);
+	SORT(waits, by_stream);
 	gt_build_places(model);
 	gt_build_forwards(model);
 	gt_build_works(model);

@@ -28,10 +28,17 @@ static int by_number(const void *a, const void *b)
 /* Counts each device's operations. */
 static int count_ops(struct gt_model *model, struct gt_keymap *place_of)
 {
-	for (size_t i = 0; i < model->ops.count; i++) {
-		uint16_t device = model->ops.at[i].device;
-		struct gt_keymap_entry *place = gt_keymap_get(place_of, (uint64_t)device + 1);
+	struct gt_device_track *last = NULL;
 
+	for (size_t i = 0; i < model->ops.count; i++) {
+		uint16_t device = gt_model_op_traits(model, i)->device;
+		struct gt_keymap_entry *place;
+
+		if (last && last->device == device) {
+			last->count++;
+			continue;
+		}
+		place = gt_keymap_get(place_of, (uint64_t)device + 1);
 		if (!place)
 			return -ENOMEM;
 		if (!place->value) {
@@ -40,16 +47,19 @@ static int count_ops(struct gt_model *model, struct gt_keymap *place_of)
 				return -ENOMEM;
 			place->value = (int64_t)model->devices.count;
 		}
-		model->devices.at[place->value - 1].count++;
+		last = &model->devices.at[place->value - 1];
+		last->count++;
 	}
 	return 0;
 }
 
-/* Each device's operations stand together, in their order. */
+/* Each device's operations stand together, in their order; those of the only one do so anyway. */
 static int place_ops(struct gt_model *model, struct gt_keymap *place_of)
 {
 	uint32_t first = 0;
 
+	if (model->devices.count < 2)
+		return 0;
 	model->device_ops = malloc((model->ops.count + 1) * sizeof(*model->device_ops));
 	if (!model->device_ops)
 		return -ENOMEM;
@@ -64,7 +74,7 @@ static int place_ops(struct gt_model *model, struct gt_keymap *place_of)
 		gt_keymap_get(place_of, (uint64_t)track->device + 1)->value = track->first;
 	}
 	for (uint32_t i = 0; i < model->ops.count; i++) {
-		uint64_t key = (uint64_t)model->ops.at[i].device + 1;
+		uint64_t key = (uint64_t)gt_model_op_traits(model, i)->device + 1;
 
 		model->device_ops[gt_keymap_get(place_of, key)->value++] = i;
 	}

@@ -316,7 +316,7 @@ static int take_op(struct model_events *e, const struct gt_event *event,
 	    gt_build_work(model, op.correlation, &event->kernel.library.math))
 		return -ENOMEM;
 	gt_build_extent(model, op.start, op.dur);
-	return gt_vec_push(&model->ops, op) ? 0 : -ENOMEM;
+	return gt_model_add_op(model, &op);
 }
 
 /* Of waits only those for the host tell why a stream was idle. */
@@ -351,9 +351,11 @@ static int take_call(struct model_events *e, const struct gt_event *event,
 		.driver = event->api.domain == GT_API_DRIVER,
 	};
 
+	int rc = gt_model_add_call(e->model, &call);
+
 	gt_build_extent(e->model, call.start, call.dur);
-	if (!gt_vec_push(&e->model->calls, call))
-		return -ENOMEM;
+	if (rc)
+		return rc;
 	return gt_build_block(e->model, &call, &event->api.block, event->api.result);
 }
 

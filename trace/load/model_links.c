@@ -37,12 +37,16 @@ struct shared {
 	bool *made_calls; /* by number of a process that has rows of operations */
 };
 
+static int64_t id_of(const struct gt_model *model, size_t call)
+{
+	return gt_row_number(model, model->calls.at[call].correlation_code);
+}
+
 static size_t hash_place(const struct links *links, int64_t correlation)
 {
 	size_t mask = links->size - 1, h = (size_t)gt_hash_word((uint64_t)correlation) & mask;
 
-	while (links->at[h] != GT_NONE &&
-	       links->model->calls.at[links->at[h]].correlation != correlation)
+	while (links->at[h] != GT_NONE && id_of(links->model, links->at[h]) != correlation)
 		h = (h + 1) & mask;
 	return h;
 }
@@ -70,7 +74,7 @@ static uint64_t span_of_ids(const struct gt_model *model, int64_t *ret_first)
 	int64_t first = INT64_MAX, last = 0;
 
 	for (size_t i = 0; i < model->calls.count; i++) {
-		int64_t id = model->calls.at[i].correlation;
+		int64_t id = id_of(model, i);
 
 		if (id > 0 && id < first)
 			first = id;
@@ -114,7 +118,7 @@ static void enter_calls(struct links *links)
 	const struct gt_model *model = links->model;
 
 	for (uint32_t i = 0; i < model->calls.count; i++) {
-		const struct gt_call *call = &model->calls.at[i];
+		const struct gt_call *call = gt_model_call_at(model, i);
 		size_t place;
 
 		if (call->correlation <= 0)
@@ -123,7 +127,7 @@ static void enter_calls(struct links *links)
 				     : hash_place(links, call->correlation);
 		if (links->at[place] == GT_NONE) {
 			links->at[place] = i;
-		} else if (!contains(&model->calls.at[links->at[place]], call)) {
+		} else if (!contains(gt_model_call_at(model, links->at[place]), call)) {
 			links->shared[links->at[place] / 8] |= (uint8_t)(1 << links->at[place] % 8);
 			links->any_shared = true;
 		}
@@ -146,10 +150,10 @@ static int by_id(const void *a, const void *b)
 /* Does the last one of the same id and thread contain it? */
 static bool lies_in_one(const struct gt_model *model, struct gt_pairmap *outer, uint32_t index)
 {
-	const struct gt_call *call = &model->calls.at[index];
+	const struct gt_call *call = gt_model_call_at(model, index);
 	int64_t *last = gt_pairmap_get(outer, call->correlation, call->thread);
 
-	if (last && *last && contains(&model->calls.at[*last - 1], call))
+	if (last && *last && contains(gt_model_call_at(model, *last - 1), call))
 		return true;
 	if (last)
 		*last = (int64_t)index + 1;
@@ -163,7 +167,7 @@ static int gather_calls(const struct gt_model *model, const struct links *links,
 	int rc = 0;
 
 	for (uint32_t i = 0; !rc && i < model->calls.count; i++) {
-		const struct gt_call *call = &model->calls.at[i];
+		const struct gt_call *call = gt_model_call_at(model, i);
 
 		if (call->correlation > 0 &&
 		    is_shared(links, find_call(links, call->correlation)) &&
@@ -188,7 +192,7 @@ static const char *const words[GT_OP_KIND_COUNT_] = {
 
 /* The calls of one id that an operation may be of. */
 struct candidates {
-	GT_VEC(const struct gt_call *) list;
+	GT_VEC(struct gt_call) list;
 };
 
 static const struct shared_id *first_of(const struct shared *shared, int64_t correlation)
@@ -213,8 +217,8 @@ static void prefer(struct candidates *c, const struct gt_model *model, const voi
 	size_t kept = 0;
 
 	for (size_t i = 0; i < c->list.count; i++) {
-		if (is(model, c->list.at[i], what)) {
-			const struct gt_call *call = c->list.at[i];
+		if (is(model, &c->list.at[i], what)) {
+			struct gt_call call = c->list.at[i];
 
 			c->list.at[i] = c->list.at[kept];
 			c->list.at[kept++] = call;
@@ -236,9 +240,9 @@ static bool asks_for(const struct gt_model *model, const struct gt_call *call, c
 
 static int by_time(const void *a, const void *b)
 {
-	const struct gt_call *const *x = a, *const *y = b;
+	const struct gt_call *x = a, *y = b;
 
-	return (*x)->start < (*y)->start ? -1 : (*x)->start > (*y)->start;
+	return x->start < y->start ? -1 : x->start > y->start;
 }
 
 /* By number of a process that has rows of operations: whether it made calls. NULL: no memory. */
@@ -281,13 +285,13 @@ static int find_candidates(const struct gt_builder *b, const struct shared *shar
 
 	ret->list.count = 0;
 	for (size_t i = 0; i < count; i++)
-		if (!gt_vec_push(&ret->list, &model->calls.at[first[i].index]))
+		if (!gt_vec_push(&ret->list, gt_model_call(model, first[i].index)))
 			return -ENOMEM;
 	if (count > MOST_CALLS)
 		return 0;
 	if (op->call != GT_NONE)
 		prefer(ret, model, &b->pids.at[op->call], is_of_process);
-	if (is_of_another(b, shared->made_calls, op, ret->list.at[0]))
+	if (is_of_another(b, shared->made_calls, op, &ret->list.at[0]))
 		ret->list.count = 0;
 	prefer(ret, model, words[op->kind], asks_for);
 	qsort(ret->list.at, ret->list.count, sizeof(ret->list.at[0]), by_time);
@@ -302,12 +306,12 @@ static const struct gt_call *last_before(const struct candidates *c, int64_t t)
 	while (low < high) {
 		size_t middle = low + (high - low) / 2;
 
-		if (c->list.at[middle]->start <= t)
+		if (c->list.at[middle].start <= t)
 			low = middle + 1;
 		else
 			high = middle;
 	}
-	return c->list.count ? c->list.at[low ? low - 1 : 0] : NULL;
+	return c->list.count ? &c->list.at[low ? low - 1 : 0] : NULL;
 }
 
 /* As many operations as calls: each has its own, in the order of time. */
@@ -317,7 +321,7 @@ static bool match_in_order(const struct gt_model *model, const struct shared_id 
 	if (count != c->list.count)
 		return false;
 	for (size_t i = 0; i < count; i++)
-		if (c->list.at[i]->start > model->ops.at[ops[i].index].start)
+		if (c->list.at[i].start > model->ops.at[ops[i].index].start)
 			return false;
 	return true;
 }
@@ -325,8 +329,8 @@ static bool match_in_order(const struct gt_model *model, const struct shared_id 
 static bool are_of_several(const struct gt_model *model, const struct candidates *c)
 {
 	for (size_t i = 1; i < c->list.count; i++)
-		if (model->threads.at[c->list.at[i]->thread].pid !=
-		    model->threads.at[c->list.at[0]->thread].pid)
+		if (model->threads.at[c->list.at[i].thread].pid !=
+		    model->threads.at[c->list.at[0].thread].pid)
 			return true;
 	return false;
 }
@@ -339,10 +343,10 @@ static void link_group(struct gt_model *model, const struct shared_id *ops, size
 	if (are_of_several(model, c))
 		model->odd.shared_ids += count;
 	for (size_t i = 0; i < count; i++) {
-		struct gt_op *op = &model->ops.at[ops[i].index];
-		const struct gt_call *call = in_order ? c->list.at[i] : last_before(c, op->start);
+		struct gt_op_row *op = &model->ops.at[ops[i].index];
+		const struct gt_call *call = in_order ? &c->list.at[i] : last_before(c, op->start);
 
-		op->call = call ? (uint32_t)(call - model->calls.at) : GT_NONE;
+		op->call = call ? call->index : GT_NONE;
 	}
 }
 
@@ -369,8 +373,8 @@ static int link_shared_ops(const struct gt_builder *b, const struct shared *shar
 			calls = count_calls(shared, first);
 		}
 		if (is_new || calls <= MOST_CALLS)
-			rc = find_candidates(b, shared, first, calls, &b->model->ops.at[at->index],
-					     &c);
+			rc = find_candidates(b, shared, first, calls,
+					     gt_model_op_at(b->model, at->index), &c);
 		if (!rc)
 			link_group(b->model, at, n, &c);
 	}
@@ -392,7 +396,7 @@ static int link_ops(const struct gt_builder *b, const struct links *links, struc
 	struct gt_model *model = b->model;
 
 	for (uint32_t i = 0; i < model->ops.count; i++) {
-		struct gt_op *op = &model->ops.at[i];
+		const struct gt_op *op = gt_model_op_at(model, i);
 		uint32_t call = find_call(links, op->correlation);
 
 		if (call != GT_NONE && is_shared(links, call)) {
@@ -403,10 +407,10 @@ static int link_ops(const struct gt_builder *b, const struct links *links, struc
 			continue;
 		}
 		if (call != GT_NONE &&
-		    !is_of_another(b, shared->made_calls, op, &model->calls.at[call]))
-			op->call = call;
+		    !is_of_another(b, shared->made_calls, op, gt_model_call_at(model, call)))
+			model->ops.at[i].call = call;
 		else
-			op->call = GT_NONE;
+			model->ops.at[i].call = GT_NONE;
 	}
 	if (shared->ops.count)
 		qsort(shared->ops.at, shared->ops.count, sizeof(*shared->ops.at), by_id);
@@ -432,14 +436,20 @@ static void link_waits(struct gt_model *model, const struct links *links,
 	}
 }
 
-static void take_stacks(struct gt_model *model)
+static int take_stacks(struct gt_model *model)
 {
-	for (size_t i = 0; i < model->ops.count; i++) {
-		struct gt_op *op = &model->ops.at[i];
+	int rc = 0;
 
-		if (op->call != GT_NONE && op->stack == GT_NONE)
-			op->stack = model->calls.at[op->call].stack;
+	for (size_t i = 0; !rc && i < model->ops.count; i++) {
+		uint32_t call = model->ops.at[i].call, stack;
+
+		if (call == GT_NONE || gt_model_op_traits(model, i)->stack != GT_NONE)
+			continue;
+		stack = gt_model_call_traits(model, call)->stack;
+		if (stack != GT_NONE)
+			rc = gt_model_set_op_stack(model, i, stack);
 	}
+	return rc;
 }
 
 int gt_build_links(struct gt_builder *b)
@@ -459,7 +469,7 @@ int gt_build_links(struct gt_builder *b)
 	if (!rc)
 		link_waits(b->model, &links, &shared);
 	if (!rc)
-		take_stacks(b->model);
+		rc = take_stacks(b->model);
 	gt_vec_free(&shared.calls);
 	gt_vec_free(&shared.ops);
 	free(links.at);

@@ -163,6 +163,24 @@ static int read_pftrace(struct gt_input *in, void *data, struct gt_reading *ret_
 	return read_parts(load, in, parts);
 }
 
+/* What a reading cannot say. */
+static int complain(const struct load *load, int rc)
+{
+	struct gt_reading *all = &load->builders.at[0].model->reading;
+
+	if (rc == -ERANGE)
+		snprintf(all->error, sizeof(all->error),
+			 "%.400s: one process has more than %" PRIu32
+			 " operations, calls or ranges: too many",
+			 load->path, gt_model_most_rows);
+	if (rc == -EOVERFLOW)
+		snprintf(
+			all->error, sizeof(all->error),
+			"%.400s: its durations or sizes add up to more than 64 bits hold: no trace",
+			load->path);
+	return rc;
+}
+
 /* Reads one file. The first one's reading is that of the first model. */
 static int take_file(struct load *load, const char *path, bool is_first)
 {
@@ -171,13 +189,14 @@ static int take_file(struct load *load, const char *path, bool is_first)
 	int rc, error;
 
 	if (is_first)
-		return gt_reader_read_either(path, read_json, read_pftrace, load, all);
+		return complain(load,
+				gt_reader_read_either(path, read_json, read_pftrace, load, all));
 	rc = gt_reader_read_either(path, read_json, read_pftrace, load, &reading);
 	if (rc < 0)
 		memcpy(all->error, reading.error, sizeof(all->error));
 	error = gt_segments_add(all, &reading);
 	gt_reading_fini(&reading);
-	return rc < 0 ? rc : error;
+	return rc < 0 ? complain(load, rc) : error;
 }
 
 /* The header of the process that a device belongs to; NULL: of the first, which keeps its own. */
@@ -327,19 +346,6 @@ static void split_clocks(const struct load *load)
 	free(copy);
 }
 
-static int finish(const struct load *load, struct gt_builder *b)
-{
-	struct gt_reading *all = &load->builders.at[0].model->reading;
-	int rc = gt_build_finish(b);
-
-	if (rc == -EOVERFLOW)
-		snprintf(
-			all->error, sizeof(all->error),
-			"%.400s: its durations or sizes add up to more than 64 bits hold: no trace",
-			load->path);
-	return rc;
-}
-
 static int finish_all(struct load *load)
 {
 	int rc = 0;
@@ -350,7 +356,7 @@ static int finish_all(struct load *load)
 		model->rank = (int)model->reading.header.rank;
 	}
 	for (size_t i = 0; !rc && i < load->builders.count; i++)
-		rc = finish(load, &load->builders.at[i]);
+		rc = complain(load, gt_build_finish(&load->builders.at[i]));
 	for (size_t i = 0; !rc && load->builders.count > 1 && i < load->builders.count; i++)
 		rc = split_reading(load, i);
 	if (!rc && load->builders.count > 1 && !load->has_parts)

@@ -223,7 +223,7 @@ static int take_op(struct gt_builder *b, const struct gt_trace_event *record, en
 		return -ENOMEM;
 	if (kind == GT_OP_KERNEL && gt_build_work_of(model, record))
 		return -ENOMEM;
-	return gt_vec_push(&model->ops, op) ? 0 : -ENOMEM;
+	return gt_model_add_op(model, &op);
 }
 
 /* Of waits only those for the host tell why a stream was idle. */
@@ -260,7 +260,9 @@ static int take_call(struct gt_builder *b, const struct gt_trace_event *record, 
 		.driver = driver,
 	};
 
-	return gt_vec_push(&b->model->calls, call) ? gt_build_block_of(b, record, &call) : -ENOMEM;
+	int rc = gt_model_add_call(b->model, &call);
+
+	return rc ? rc : gt_build_block_of(b, record, &call);
 }
 
 /* PyTorch numbers forward operators from 0 on; those of the backward pass have the thread that ran
@@ -527,37 +529,44 @@ static int take_begin(struct gt_builder *b, const struct gt_trace_event *record,
 	return push_open(b, gt_build_thread(b, record->pid, record->tid), open);
 }
 
-static void set_end(struct gt_model *model, const struct gt_open *open, int64_t end)
+static int set_end(struct gt_model *model, const struct gt_open *open, int64_t end)
 {
-	int64_t *start, *dur;
+	int64_t start, dur;
 
 	if (open->role == GT_OPEN_NOTHING)
-		return;
-	start = open->role == GT_OPEN_OP     ? &model->ops.at[open->index].start
-		: open->role == GT_OPEN_CALL ? &model->calls.at[open->index].start
-					     : &model->ranges.at[open->index].start;
-	dur = start + 1; /* every slice begins with its start and its duration */
-	model->odd.reversed += end < *start;
-	*dur = end > *start ? end - *start : 0;
-	gt_build_extent(model, *start, *dur);
+		return 0;
+	start = open->role == GT_OPEN_OP     ? model->ops.at[open->index].start
+		: open->role == GT_OPEN_CALL ? model->calls.at[open->index].start
+					     : model->ranges.at[open->index].start;
+	dur = end > start ? end - start : 0;
+	model->odd.reversed += end < start;
+	gt_build_extent(model, start, dur);
+	if (open->role == GT_OPEN_OP)
+		return gt_row_code(model, dur, &model->ops.at[open->index].dur_code);
+	if (open->role == GT_OPEN_CALL)
+		return gt_row_code(model, dur, &model->calls.at[open->index].dur_code);
+	model->ranges.at[open->index].dur = dur;
+	return 0;
 }
 
-static void take_end(struct gt_builder *b, const struct gt_trace_event *record)
+static int take_end(struct gt_builder *b, const struct gt_trace_event *record)
 {
 	uint32_t *innermost = innermost_of(b, gt_build_thread(b, record->pid, record->tid));
 	uint32_t place = innermost ? *innermost : 0;
 	struct gt_open *open;
+	int rc;
 
 	if (!place) {
 		b->model->odd.no_begin++;
-		return;
+		return 0;
 	}
 	open = &b->open.at[place - 1];
-	set_end(b->model, open, record->ts);
+	rc = set_end(b->model, open, record->ts);
 	*innermost = open->below;
 	open->below = b->free_open;
 	b->free_open = place;
 	b->open_count--;
+	return rc;
 }
 
 /* Whether a slice that means nothing here may be work of a device. */
@@ -609,8 +618,7 @@ static int take_phase(struct gt_builder *b, const struct gt_trace_event *record,
 	case 'B':
 		return take_begin(b, record, role);
 	case 'E':
-		take_end(b, record);
-		return 0;
+		return take_end(b, record);
 	case 'b': /* its end is another event; rows of such slices do not nest */
 	case 'S':
 		b->model->odd.asynchronous++;

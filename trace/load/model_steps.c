@@ -117,6 +117,12 @@ static int sweep(struct gt_model *model, const struct step_bound *bounds, size_t
 	return 0;
 }
 
+static void take_id(struct gt_model *model, int64_t correlation)
+{
+	if (correlation > 0 && correlation < model->first_correlation)
+		model->first_correlation = correlation;
+}
+
 int gt_build_steps(struct gt_model *model)
 {
 	size_t count = find_bounds(model, NULL);
@@ -126,9 +132,7 @@ int gt_build_steps(struct gt_model *model)
 
 	model->first_correlation = INT64_MAX;
 	for (size_t i = 0; i < model->calls.count; i++)
-		if (model->calls.at[i].correlation > 0 &&
-		    model->calls.at[i].correlation < model->first_correlation)
-			model->first_correlation = model->calls.at[i].correlation;
+		take_id(model, gt_row_number(model, model->calls.at[i].correlation_code));
 	if (!rc) {
 		find_bounds(model, bounds);
 		qsort(bounds, count, sizeof(*bounds), by_time);

@@ -123,7 +123,7 @@ static int put_kernel(const struct gt_arrow_job *job, size_t process, size_t uni
 		      struct gt_arrow_batch *batch)
 {
 	const struct gt_model *model = gt_arrow_model(job, process);
-	const struct gt_op *op = &model->ops.at[unit];
+	const struct gt_op *op = gt_model_op_at(model, unit);
 
 	if (op->kind != GT_OP_KERNEL && op->kind != GT_OP_GRAPH)
 		return 0;
@@ -140,7 +140,7 @@ static int put_kernel(const struct gt_arrow_job *job, size_t process, size_t uni
 static int put_copy(const struct gt_arrow_job *job, size_t process, size_t unit,
 		    struct gt_arrow_batch *batch)
 {
-	const struct gt_op *op = &gt_arrow_model(job, process)->ops.at[unit];
+	const struct gt_op *op = gt_model_op_at(gt_arrow_model(job, process), unit);
 
 	if (op->kind != GT_OP_COPY && op->kind != GT_OP_SET)
 		return 0;
@@ -171,7 +171,7 @@ static int put_call(const struct gt_arrow_job *job, size_t process, size_t unit,
 		    struct gt_arrow_batch *batch)
 {
 	const struct gt_model *model = gt_arrow_model(job, process);
-	const struct gt_call *call = &model->calls.at[unit];
+	const struct gt_call *call = gt_model_call_at(model, unit);
 
 	gt_arrow_put_span(job, process, call->start, call->dur, batch);
 	put_thread(model, call->thread, batch);
@@ -372,7 +372,7 @@ static void put_member(const struct gt_arrow_job *job, size_t process, size_t un
 {
 	const struct gt_round *round = &job->ranks.rounds.all.at[unit];
 	const struct gt_model *model = gt_arrow_model(job, process);
-	const struct gt_op *op = &model->ops.at[member->op];
+	const struct gt_op *op = gt_model_op_at(model, member->op);
 
 	gt_arrow_put_int(batch, (int64_t)unit);
 	gt_arrow_put_int(batch, (int64_t)process);
