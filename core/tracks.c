@@ -11,11 +11,13 @@
 
 #include "core/guest/memory.h"
 #include "core/hash.h"
+#include "core/row/busy.h"
 #include "core/row/row.h"
 
 #define FIRST_SLOTS     256u
 #define MAX_SLOTS       131072u /* at most half of them used */
 #define MAX_TRACKS      64u     /* of one group, at most */
+#define RECENT          16u     /* a power of two */
 #define MAX_DEPTH       8u      /* slices nested on a track */
 #define MAX_ARENA       ((size_t)32 << 20)
 
@@ -29,9 +31,9 @@
 
 struct track_state {
 	struct track_state *next;
-	uint64_t last_start;
-	uint64_t last_end;
-	uint64_t ends[MAX_DEPTH]; /* ends of slices that may still be open, outermost first */
+	struct gt_busy busy;      /* outermost slices */
+	uint64_t last_start;      /* of slices that may be nested */
+	uint64_t ends[MAX_DEPTH]; /* ends of those that may still be open, outermost first */
 	struct gt_row *row;       /* shadows on it; NULL: none yet */
 	uint32_t depth;
 	uint32_t tid;
@@ -46,7 +48,10 @@ struct track_group {
 
 struct gt_tracks {
 	struct gt_arena arena;
-	struct track_group *slots; /* open addressing, a power of two */
+	struct gt_busy_pool pool;
+	uint64_t trimmed_until;             /* ns */
+	struct track_group *slots;          /* open addressing, a power of two */
+	struct track_group *recent[RECENT]; /* found last, by stream; NULL: not known */
 	uint32_t slot_count;
 	uint32_t used;
 	uint32_t next_overflow;
@@ -80,6 +85,7 @@ struct gt_tracks *gt_tracks_new(void)
 	if (!tracks)
 		return NULL;
 	gt_arena_init(&tracks->arena, MAX_ARENA);
+	tracks->pool.arena = &tracks->arena;
 	tracks->slots = gt_memory_map(FIRST_SLOTS * sizeof(*tracks->slots));
 	if (!tracks->slots) {
 		gt_memory_unmap(tracks, sizeof(*tracks));
@@ -138,6 +144,7 @@ static bool make_room(struct gt_tracks *tracks)
 	gt_memory_unmap(tracks->slots, tracks->slot_count * sizeof(*tracks->slots));
 	tracks->slots = slots;
 	tracks->slot_count = wanted;
+	memset(tracks->recent, 0, sizeof(tracks->recent));
 	return true;
 }
 
@@ -226,58 +233,95 @@ static bool add_shadow(struct gt_tracks *tracks, struct track_state *track,
 	return row && gt_row_add(row, &tracks->arena, request->start, request->end);
 }
 
-/* A shadow that ends with the slice before may reach into @request. */
-static void note_gap(struct gt_tracks *tracks, struct track_state *track,
+/* A shadow that ends with the slice before may reach into @request, and one that ends with it into
+ * the slice behind. */
+static void note_gaps(struct gt_tracks *tracks, struct track_state *track,
+		      const struct gt_track_request *request, const struct gt_busy_gap *gap)
+{
+	bool follows = gap->end && request->start < gap->end + GT_ROW_SLACK;
+	bool is_followed = gap->start < request->end + GT_ROW_SLACK;
+	struct gt_row *row = follows || is_followed ? row_of(tracks, track) : NULL;
+
+	if (row && follows)
+		gt_row_no_gap(row, &tracks->arena, request->start);
+	if (row && is_followed)
+		gt_row_no_gap(row, &tracks->arena, gap->start);
+}
+
+/* Work is never in other work. */
+static bool add_work(struct gt_tracks *tracks, struct track_state *track,
 		     const struct gt_track_request *request)
 {
-	bool follows = track->last_end && request->start < track->last_end + GT_ROW_SLACK;
-	struct gt_row *row = follows ? row_of(tracks, track) : NULL;
+	struct gt_busy_gap gap;
 
-	if (row)
-		gt_row_no_gap(row, &tracks->arena, request->start);
-	track->last_end = request->end;
+	if (track->row && !gt_row_fits(track->row, request->start, request->end))
+		return false;
+	if (!gt_busy_add(&track->busy, &tracks->pool, request->start, request->end, &gap))
+		return false;
+	note_gaps(tracks, track, request, &gap);
+	return true;
+}
+
+/* In order of their starts slices may be nested; a late one goes where there is none. */
+static bool add_nested(struct gt_tracks *tracks, struct track_state *track,
+		       const struct gt_track_request *request)
+{
+	bool is_late = request->start < track->last_start;
+	uint32_t depth = is_late ? 0 : track->depth;
+	struct gt_busy_gap gap;
+
+	while (depth && track->ends[depth - 1] <= request->start)
+		depth--;
+	if (depth && (depth == MAX_DEPTH || request->end > track->ends[depth - 1]))
+		return false;
+	if (!depth && !gt_busy_add(&track->busy, &tracks->pool, request->start, request->end, &gap))
+		return false;
+	if (is_late)
+		return true;
+	track->last_start = request->start;
+	track->ends[depth] = request->end;
+	track->depth = depth + 1;
+	return true;
 }
 
 /* Adds the slice to the track if the track is free. */
 static bool track_add_slice(struct gt_tracks *tracks, struct track_state *track,
 			    const struct gt_track_request *request)
 {
-	if (request->kind == GT_TRACK_STACK || request->kind == GT_TRACK_SAMPLE)
+	switch (request->kind) {
+	case GT_TRACK_WORK:
+		return add_work(tracks, track, request);
+	case GT_TRACK_STACK:
+	case GT_TRACK_SAMPLE:
 		return true;
-	if (request->start < track->last_start)
-		return false;
-	if (request->kind == GT_TRACK_ANNOTATION)
-		return add_shadow(tracks, track, request);
-	if (track->row && !gt_row_is_free(track->row, request->start, request->end))
-		return false;
-	while (track->depth && track->ends[track->depth - 1] <= request->start)
-		track->depth--;
-	if (track->depth && (request->kind == GT_TRACK_WORK || track->depth == MAX_DEPTH ||
-			     request->end > track->ends[track->depth - 1]))
-		return false;
-	track->last_start = request->start;
-	track->ends[track->depth++] = request->end;
-	if (request->kind == GT_TRACK_WORK)
-		note_gap(tracks, track, request);
-	return true;
+	case GT_TRACK_ANNOTATION:
+		return request->start >= track->busy.known_from &&
+		       add_shadow(tracks, track, request);
+	default:
+		return add_nested(tracks, track, request);
+	}
 }
 
-static struct track_state *track_add(struct gt_tracks *tracks,
+static struct track_state *track_new(struct gt_tracks *tracks,
 				     const struct gt_track_request *request, bool foreign,
 				     uint32_t k)
 {
 	struct track_state *track = gt_arena_get(&tracks->arena, sizeof(*track));
 
-	if (track) {
+	if (track)
 		track->tid = track_number(tracks, request, foreign, k);
-		track_add_slice(tracks, track, request);
-	}
 	return track;
 }
 
-/* The tracks of the request's stream; *ret_made: they are new, with the slice on the first one. */
-static struct track_group *group_of(struct gt_tracks *tracks,
-				    const struct gt_track_request *request, bool *ret_made)
+static bool is_of(const struct track_group *group, const struct gt_track_request *request)
+{
+	return group->stream == request->stream && group->context == request->context &&
+	       group->device == request->device && group->kind == request->kind;
+}
+
+/* Finds or makes them. */
+static struct track_group *other_group(struct gt_tracks *tracks,
+				       const struct gt_track_request *request)
 {
 	struct track_group key = {.kind = request->kind,
 				  .device = request->device,
@@ -285,17 +329,27 @@ static struct track_group *group_of(struct gt_tracks *tracks,
 				  .stream = request->stream};
 	struct track_group *group = slot_of(tracks->slots, tracks->slot_count, &key);
 
-	*ret_made = !group->first;
 	if (group->first)
 		return group;
 	key.foreign = owner_of(tracks, request) != request->context;
-	key.first = make_room(tracks) ? track_add(tracks, request, key.foreign, 0) : NULL;
+	key.first = make_room(tracks) ? track_new(tracks, request, key.foreign, 0) : NULL;
 	if (!key.first)
 		return NULL;
 	tracks->used++;
 	group = slot_of(tracks->slots, tracks->slot_count, &key);
 	*group = key;
 	return group;
+}
+
+/* The tracks of the request's stream. NULL: no memory. */
+static struct track_group *group_of(struct gt_tracks *tracks,
+				    const struct gt_track_request *request)
+{
+	struct track_group **recent = &tracks->recent[request->stream % RECENT];
+
+	if (!*recent || !is_of(*recent, request))
+		*recent = other_group(tracks, request);
+	return *recent;
 }
 
 /* A track for one slice only, without memory or with too many tracks. */
@@ -333,7 +387,9 @@ static struct track_state *find_track(struct gt_tracks *tracks, struct track_gro
 			pass_by(tracks, *end, request);
 	}
 	if (k < MAX_TRACKS)
-		*end = track_add(tracks, request, group->foreign, k);
+		*end = track_new(tracks, request, group->foreign, k);
+	if (*end)
+		track_add_slice(tracks, *end, request);
 	ret_track->k = k;
 	return *end;
 }
@@ -373,19 +429,32 @@ static bool join_work(struct gt_tracks *tracks, const struct gt_track_request *r
 	return true;
 }
 
+/* Tracks at rest give back what they remember with, once in a while. */
+static void trim(struct gt_tracks *tracks, uint64_t time)
+{
+	tracks->pool.empty = false;
+	if (time < tracks->trimmed_until + GT_BUSY_KEEP)
+		return;
+	tracks->trimmed_until = time;
+	for (uint32_t i = 0; i < tracks->slot_count; i++)
+		for (struct track_state *t = tracks->slots[i].first; t; t = t->next)
+			gt_busy_trim(&t->busy, &tracks->pool, time - GT_BUSY_KEEP);
+}
+
 void gt_tracks_get(struct gt_tracks *tracks, const struct gt_track_request *request,
 		   struct gt_track *ret_track)
 {
-	bool made;
 	struct track_group *group;
 	struct track_state *track = NULL;
 
+	if (tracks->pool.empty)
+		trim(tracks, request->start);
 	if (join_work(tracks, request, ret_track))
 		return;
-	group = group_of(tracks, request, &made);
+	group = group_of(tracks, request);
 	*ret_track = (struct gt_track){.kind = request->kind, .foreign = group && group->foreign};
 	if (group)
-		track = made ? group->first : find_track(tracks, group, request, ret_track);
+		track = find_track(tracks, group, request, ret_track);
 	if (!track) {
 		lone_track(tracks, ret_track);
 		return;
@@ -405,7 +474,7 @@ static struct track_state *track_numbered(struct gt_tracks *tracks, struct track
 		bool made = !*track;
 
 		if (made)
-			*track = track_add(tracks, request, group->foreign, k);
+			*track = track_new(tracks, request, group->foreign, k);
 		if (!*track)
 			return NULL;
 		if (made && (*track)->tid >= GT_TRACK_OVERFLOW)
@@ -417,9 +486,10 @@ static struct track_state *track_numbered(struct gt_tracks *tracks, struct track
 	return NULL;
 }
 
-/* Occupies the track up to the end of the slice, as slices nested in it are not known. */
+/* Occupies the track up to the end of a slice that is on it and does not fit. */
 static void fill(struct track_state *track, const struct gt_track_request *request)
 {
+	gt_busy_forget(&track->busy, request->end);
 	if (track->last_start < request->end)
 		track->last_start = request->end;
 	track->depth = 0;
@@ -435,7 +505,8 @@ static bool recall_with_work(struct gt_tracks *tracks, const struct gt_track_req
 	if (!group || group->first->tid != tid)
 		return false;
 	*ret_track = (struct gt_track){.kind = GT_TRACK_WORK, .foreign = group->foreign};
-	fill(group->first, request);
+	if (!add_shadow(tracks, group->first, request))
+		fill(group->first, request);
 	use(tracks, group->first, ret_track);
 	return true;
 }
@@ -443,7 +514,6 @@ static bool recall_with_work(struct gt_tracks *tracks, const struct gt_track_req
 void gt_tracks_recall(struct gt_tracks *tracks, const struct gt_track_request *request,
 		      uint32_t tid, struct gt_track *ret_track)
 {
-	bool made;
 	struct track_group *group;
 	struct track_state *track = NULL;
 
@@ -451,7 +521,7 @@ void gt_tracks_recall(struct gt_tracks *tracks, const struct gt_track_request *r
 		tracks->recalled_until = request->end;
 	if (recall_with_work(tracks, request, tid, ret_track))
 		return;
-	group = group_of(tracks, request, &made);
+	group = group_of(tracks, request);
 	*ret_track = (struct gt_track){
 		.kind = request->kind, .tid = tid, .foreign = group && group->foreign};
 	if (tracks->next_overflow <= tid && tid < UINT32_MAX - 1)
@@ -460,6 +530,9 @@ void gt_tracks_recall(struct gt_tracks *tracks, const struct gt_track_request *r
 		track = track_numbered(tracks, group, request, tid, &ret_track->k);
 	if (!track)
 		return;
-	fill(track, request);
+	if (!track_add_slice(tracks, track, request))
+		fill(track, request);
+	if (ret_track->k && request->kind == GT_TRACK_WORK)
+		pass_by(tracks, group->first, request);
 	use(tracks, track, ret_track);
 }

@@ -78,13 +78,13 @@ static inline struct gt_track_request gt_track_of_thread(enum gt_track_kind kind
 		.kind = kind, .device = UINT32_MAX, .stream = tid, .start = start, .end = end};
 }
 
-/* Assigns a slice to a track. Slices may come in any order; sorted by start they need fewer
- * tracks. A shadow shares the track of work that came before it. */
+/* Assigns a slice to a track: work to the first one where it overlaps none, in whatever order it
+ * comes, as far as what stands there is remembered (core/row/busy.h). A shadow shares the track of
+ * work that came before it. */
 void gt_tracks_get(struct gt_tracks *tracks, const struct gt_track_request *request,
 		   struct gt_track *ret_track);
 
-/* Restores a slice that is already in the file, on track @tid: a later slice that starts before
- * its end gets another track. */
+/* Restores a slice that is already in the file, on track @tid. */
 void gt_tracks_recall(struct gt_tracks *tracks, const struct gt_track_request *request,
 		      uint32_t tid, struct gt_track *ret_track);
 

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #define EDGES       2048u
+#define BOUNDS      512u
 #define FIRST_SPANS 64u
 #define MAX_SPANS   4096u
 
@@ -28,6 +29,9 @@ struct gt_row {
 	struct edge *edges;  /* a ring */
 	uint64_t edge_count; /* ever added */
 	uint64_t edges_from;
+	uint64_t *bounds; /* a ring of where shadows begin and end */
+	uint64_t bound_count;
+	uint64_t bounds_from;
 };
 
 struct gt_row *gt_row_new(struct gt_arena *arena)
@@ -103,11 +107,45 @@ static uint32_t first_after(const struct gt_row *row, uint64_t time)
 	return low;
 }
 
-bool gt_row_is_free(const struct gt_row *row, uint64_t start, uint64_t end)
+static void add_bound(struct gt_row *row, struct gt_arena *arena, uint64_t time)
+{
+	uint64_t *slot;
+
+	if (!row->bounds)
+		row->bounds = gt_arena_get(arena, BOUNDS * sizeof(*row->bounds));
+	if (!row->bounds) {
+		row->bounds_from = later(row->bounds_from, time);
+		return;
+	}
+	slot = &row->bounds[row->bound_count % BOUNDS];
+	if (row->bound_count++ >= BOUNDS)
+		row->bounds_from = later(row->bounds_from, *slot);
+	*slot = time;
+}
+
+/* True: no shadow begins or ends between these times. */
+static bool has_no_bound(const struct gt_row *row, uint64_t start, uint64_t end)
+{
+	uint64_t count = row->bound_count < BOUNDS ? row->bound_count : BOUNDS;
+
+	if (start < row->bounds_from)
+		return false;
+	for (uint64_t i = 0; i < count; i++)
+		if (row->bounds[i] > start && row->bounds[i] < end)
+			return false;
+	return true;
+}
+
+bool gt_row_fits(const struct gt_row *row, uint64_t start, uint64_t end)
 {
 	uint32_t i = first_after(row, start);
 
-	return start >= row->spans_from && (i == row->span_count || row->spans[i].start >= end);
+	if (start < row->spans_from)
+		return false;
+	if (i == row->span_count || row->spans[i].start >= end)
+		return true;
+	return row->spans[i].start <= start && end <= row->spans[i].end &&
+	       has_no_bound(row, start, end);
 }
 
 /* Room for one more; the older half is forgotten if there are too many. */
@@ -161,5 +199,7 @@ bool gt_row_add(struct gt_row *row, struct gt_arena *arena, uint64_t start, uint
 		(row->span_count - last) * sizeof(*row->spans));
 	row->spans[first] = (struct span){start, end};
 	row->span_count += first + 1 - last; /* may be less than before */
+	add_bound(row, arena, start);
+	add_bound(row, arena, end);
 	return true;
 }

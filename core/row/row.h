@@ -30,8 +30,8 @@ void gt_row_passed_by(struct gt_row *row, struct gt_arena *arena, uint64_t start
 /* A slice of this track begins at @start ns, less than GT_ROW_SLACK after the one before. */
 void gt_row_no_gap(struct gt_row *row, struct gt_arena *arena, uint64_t start);
 
-/* True: no shadow covers a part of the time from @start to @end ns. */
-bool gt_row_is_free(const struct gt_row *row, uint64_t start, uint64_t end);
+/* True: a slice from @start to @end ns is beside all shadows, or inside those around it. */
+bool gt_row_fits(const struct gt_row *row, uint64_t start, uint64_t end);
 
 /* Adds a shadow where it nests with all others and cuts no slice; false: it does not, or that is no
  * longer known, or another one has its extent. */

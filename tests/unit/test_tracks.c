@@ -45,7 +45,99 @@ Test(tracks, overlap_and_nesting_take_further_tracks)
 	cr_assert_eq(work(tracks, 1, 7, 6, 8), 3000007, "inside another is not beside it");
 	cr_assert_eq(work(tracks, 1, 7, 9, 9), 3000007);
 	cr_assert_eq(work(tracks, 1, 7, 10, 12), 7);
-	cr_assert_eq(work(tracks, 1, 7, 1, 2), 4000007, "late");
+	cr_assert_eq(work(tracks, 1, 7, 1, 2), 2000007, "late, inside the first");
+	gt_tracks_free(tracks);
+}
+
+static uint32_t wait(struct gt_tracks *tracks, uint64_t start, uint64_t end)
+{
+	return get(tracks, GT_TRACK_SYNC, 1, 7, start, end).tid;
+}
+
+Test(tracks, late_slices_go_where_they_fit)
+{
+	struct gt_tracks *tracks = gt_tracks_new();
+
+	cr_assert_eq(work(tracks, 1, 7, 100, 200), 7);
+	cr_assert_eq(work(tracks, 1, 7, 300, 400), 7);
+	cr_assert_eq(work(tracks, 1, 7, 10, 20), 7, "before all");
+	cr_assert_eq(work(tracks, 1, 7, 200, 300), 7, "it fills the gap");
+	cr_assert_eq(work(tracks, 1, 7, 20, 101), 2000007, "by a ns too long");
+	cr_assert_eq(work(tracks, 1, 7, 99, 101), 3000007);
+	cr_assert_eq(work(tracks, 1, 7, 20, 100), 7);
+	cr_assert_eq(work(tracks, 1, 7, 200, 200), 7, "an empty one between two");
+	cr_assert_eq(work(tracks, 1, 7, 150, 150), 2000007);
+	cr_assert_eq(work(tracks, 1, 7, 400, 500), 7);
+	cr_assert_eq(wait(tracks, 100, 200), 1000007);
+	cr_assert_eq(wait(tracks, 110, 120), 1000007);
+	cr_assert_eq(wait(tracks, 300, 400), 1000007);
+	cr_assert_eq(wait(tracks, 200, 300), 1000007);
+	cr_assert_eq(wait(tracks, 310, 320), 1000007, "what is open stays open");
+	cr_assert_eq(wait(tracks, 130, 140), 48000007, "what is in there is not known any more");
+	gt_tracks_free(tracks);
+}
+
+Test(tracks, what_is_refused_closes_nothing)
+{
+	struct gt_tracks *tracks = gt_tracks_new();
+
+	cr_assert_eq(wait(tracks, 0, 100), 1000007);
+	cr_assert_eq(wait(tracks, 10, 20), 1000007);
+	cr_assert_eq(wait(tracks, 30, 150), 48000007);
+	cr_assert_eq(wait(tracks, 15, 25), 48000007, "it cuts the second one");
+	gt_tracks_free(tracks);
+}
+
+/* One thread's work, and that of another in between, which comes @late slices later. */
+static void check_late(uint64_t late, uint64_t count, uint64_t batch)
+{
+	struct gt_tracks *tracks = gt_tracks_new();
+	uint64_t next = 0;
+
+	for (uint64_t i = 0; i < count; i++) {
+		cr_assert_eq(work(tracks, 1, 7, i * 1000, i * 1000 + 400), 7);
+		if (i < late || i % batch)
+			continue;
+		for (; next <= i - late; next++)
+			cr_assert_eq(work(tracks, 1, 7, next * 1000 + 400, next * 1000 + 1000), 7,
+				     "%lu of %lu", next, i);
+	}
+	gt_tracks_free(tracks);
+}
+
+Test(tracks, work_of_a_stream_keeps_to_its_track_however_late)
+{
+	check_late(0, 100000, 1);
+	check_late(1, 100000, 1);
+	check_late(100, 100000, 7);
+	check_late(3000, 100000, 500);
+	check_late(10000, 100000, 4000);
+}
+
+Test(tracks, what_is_forgotten_is_occupied)
+{
+	struct gt_tracks *tracks = gt_tracks_new();
+
+	for (uint64_t i = 0; i < 100000; i++)
+		work(tracks, 1, 7, i * 1000, i * 1000 + 400);
+	cr_assert_eq(work(tracks, 1, 7, 500, 600), 2000007);
+	cr_assert_eq(work(tracks, 1, 7, 99000500, 99000600), 7);
+	cr_assert_eq(work(tracks, 1, 7, 80000500, 80000600), 7);
+	gt_tracks_free(tracks);
+}
+
+Test(tracks, streams_at_rest_give_back_what_they_remember_with)
+{
+	struct gt_tracks *tracks = gt_tracks_new();
+	uint64_t at = 1000;
+
+	for (uint32_t stream = 1; stream <= 40; stream++, at += 3000000000)
+		for (uint64_t i = 0; i < 40000; i++)
+			cr_assert_eq(work(tracks, 1, stream, at + i * 1000, at + i * 1000 + 400),
+				     stream);
+	cr_assert_eq(work(tracks, 1, 99, at, at + 400), 99);
+	cr_assert_eq(work(tracks, 1, 99, at + 1000, at + 1400), 99);
+	cr_assert_eq(work(tracks, 1, 99, at + 500, at + 600), 99, "late");
 	gt_tracks_free(tracks);
 }
 
@@ -151,6 +243,68 @@ Test(tracks, shadows_that_do_not_nest_are_beside)
 	cr_assert_eq(shadow(tracks, 200, 601), 7);
 	cr_assert_eq(get(tracks, GT_TRACK_ANNOTATION, 2, 7, 100, 200).tid, 160000007,
 		     "of another context");
+	gt_tracks_free(tracks);
+}
+
+Test(tracks, late_work_inside_shadows)
+{
+	struct gt_tracks *tracks = gt_tracks_new();
+
+	work(tracks, 1, 7, 100, 200);
+	work(tracks, 1, 7, 300, 400);
+	work(tracks, 1, 7, 600, 700);
+	cr_assert_eq(shadow(tracks, 100, 401), 7);
+	cr_assert_eq(shadow(tracks, 100, 700), 7);
+	cr_assert_eq(work(tracks, 1, 7, 200, 300), 7, "inside both");
+	cr_assert_eq(work(tracks, 1, 7, 401, 500), 7, "inside the outer one");
+	cr_assert_eq(work(tracks, 1, 7, 400, 401), 7, "inside the inner one");
+	cr_assert_eq(work(tracks, 1, 7, 90, 100), 7, "before");
+	work(tracks, 1, 7, 800, 900);
+	cr_assert_eq(shadow(tracks, 800, 930), 7);
+	cr_assert_eq(work(tracks, 1, 7, 920, 1000), 2000007, "a shadow ends in it");
+	cr_assert_eq(work(tracks, 1, 7, 930, 1000), 7);
+	gt_tracks_free(tracks);
+}
+
+Test(tracks, shadows_around_late_work)
+{
+	struct gt_tracks *tracks = gt_tracks_new();
+
+	work(tracks, 1, 7, 100, 200);
+	work(tracks, 1, 7, 900, 1000);
+	work(tracks, 1, 7, 210, 400);
+	work(tracks, 1, 7, 700, 880);
+	cr_assert_eq(shadow(tracks, 100, 211), 32000007, "late work begins before its end");
+	cr_assert_eq(shadow(tracks, 700, 901), 32000007, "the work behind late work does");
+	cr_assert_eq(shadow(tracks, 100, 210), 7);
+	cr_assert_eq(shadow(tracks, 700, 900), 7);
+	cr_assert_eq(shadow(tracks, 100, 1000), 7);
+	gt_tracks_free(tracks);
+}
+
+Test(tracks, late_work_beside_recalled_work)
+{
+	struct gt_track_request request = {
+		.kind = GT_TRACK_WORK, .context = 1, .stream = 7, .start = 100, .end = 200};
+	struct gt_tracks *tracks = gt_tracks_new();
+	struct gt_track track;
+
+	gt_tracks_recall(tracks, &request, 7, &track);
+	request.start = 300;
+	request.end = 400;
+	gt_tracks_recall(tracks, &request, 7, &track);
+	request.start = 250;
+	request.end = 350;
+	gt_tracks_recall(tracks, &request, 2000007, &track);
+	cr_assert_eq(track.k, 1);
+	cr_assert_eq(work(tracks, 1, 7, 200, 300), 7, "late");
+	cr_assert_eq(work(tracks, 1, 7, 200, 251), 3000007);
+	cr_assert_eq(work(tracks, 1, 7, 150, 250), 2000007);
+	request.start = 380;
+	request.end = 450;
+	gt_tracks_recall(tracks, &request, 7, &track);
+	cr_assert_eq(work(tracks, 1, 7, 20, 30), 2000007, "a track that was wrong already");
+	cr_assert_eq(work(tracks, 1, 7, 450, 500), 7);
 	gt_tracks_free(tracks);
 }
 
