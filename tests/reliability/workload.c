@@ -13,6 +13,8 @@
  * - workload graph N: N replays of a graph of 100 kernels
  * - workload mixed N: N replays of a graph of one round
  * - workload slow N: N rounds, one a millisecond
+ * - workload turns N: N rounds, one a millisecond, of two threads in turns, as forward and backward
+ *   passes are
  * - workload ask N: N rounds, and before each the questions that frameworks ask
  * - workload held N: N rounds on one thread, says so and waits at a gate
  * - workload again N: the same, and N rounds after it
@@ -125,6 +127,38 @@ static void set_title(char **argv)
 	memset(argv[0], 'x', (size_t)(end - argv[0]));
 }
 
+static pthread_barrier_t turn;
+
+/* Every other round; both threads are there at each. */
+static void take_turns(int first)
+{
+	for (int i = 0; i < rounds; i++) {
+		if (i % 2 == first) {
+			one_round(&device);
+			usleep(1000);
+		}
+		pthread_barrier_wait(&turn);
+	}
+}
+
+static void *take_other_turns(void *unused)
+{
+	(void)unused;
+	check((int)cudaFree(NULL), "cudaFree");
+	take_turns(1);
+	return NULL;
+}
+
+static void in_turns(void)
+{
+	pthread_t other;
+
+	check(pthread_barrier_init(&turn, NULL, 2), "pthread_barrier_init");
+	check(pthread_create(&other, NULL, take_other_turns, NULL), "pthread_create");
+	take_turns(0);
+	pthread_join(other, NULL);
+}
+
 static void launch_kernels(struct device *d)
 {
 	void *arguments[] = {&d->data};
@@ -235,6 +269,8 @@ int main(int argc, char **argv)
 		one_round(&device);
 		usleep(1000);
 	}
+	if (!strcmp(how, "turns"))
+		in_turns();
 	if (!strcmp(how, "ask"))
 		ask();
 	if (!strcmp(how, "held") || !strcmp(how, "again"))

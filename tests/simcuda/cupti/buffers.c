@@ -35,6 +35,7 @@ struct buffer {
 /* Where a thread, or all of them, put records. */
 struct slot {
 	struct buffer *current;
+	uint64_t begun; /* when it got its buffer */
 	struct slot *next;
 };
 
@@ -164,6 +165,7 @@ static struct buffer *buffer_for(struct slot *slot, size_t size)
 		struct buffer *fresh = buffer_new();
 		if (!slot->current) {
 			slot->current = fresh;
+			slot->begun = cupti_time();
 		} else if (fresh) { /* another thread was faster: the spare goes back empty */
 			push(&full, fresh);
 		}
@@ -315,9 +317,12 @@ static void wait_for_deliveries(void)
 		pthread_cond_wait(&delivered, &mutex);
 }
 
-static void retire_complete(struct slot *slot)
+/* With late_threads all but the first thread, the last in the list, keep theirs for a while. */
+static void retire_complete(struct slot *slot, bool forced)
 {
-	if (slot->current && !slot->current->open)
+	uint64_t until = slot->next ? slot->begun + cupti.faults.late_threads : 0;
+
+	if (slot->current && !slot->current->open && (forced || cupti_time() >= until))
 		retire(slot);
 }
 
@@ -362,9 +367,9 @@ static CUptiResult flush(bool forced)
 	cupti_lock();
 	cupti_pending_flush(forced);
 	pthread_mutex_lock(&mutex);
-	retire_complete(&shared_slot);
+	retire_complete(&shared_slot, forced);
 	for (struct slot *slot = slots; slot; slot = slot->next)
-		retire_complete(slot);
+		retire_complete(slot, forced);
 	deliver_full();
 	cupti_unlock();
 	wait_for_deliveries();

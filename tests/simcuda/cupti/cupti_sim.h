@@ -41,6 +41,7 @@ struct cupti_faults {
 	uint64_t slow_flush, slow_forced_flush;
 	uint64_t slow_enable;
 	uint64_t slow_record;
+	uint64_t late_threads; /* ns */
 	uint64_t overheads;
 	uint64_t hw_trace, hw_trace_later; /* results */
 	uint64_t report;                   /* result */

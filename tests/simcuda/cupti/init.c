@@ -58,6 +58,7 @@ static bool read_number(const char *name, const char *value)
 						 {"slow_forced_flush", &f->slow_forced_flush},
 						 {"slow_enable", &f->slow_enable},
 						 {"slow_record", &f->slow_record},
+						 {"late_threads", &f->late_threads},
 						 {"overheads", &f->overheads},
 						 {"hw_trace", &f->hw_trace},
 						 {"hw_trace_later", &f->hw_trace_later},
