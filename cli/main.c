@@ -3,6 +3,7 @@
  * gputrace-cli: finds the subcommand and runs it. The command gputrace is cli/launcher.c, which
  * finds this program and its parts.
  */
+#include <malloc.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/random.h>
@@ -13,6 +14,8 @@
 #include "cli/words.h"
 #include "core/hash.h"
 #include "readers/show.h"
+
+#define LARGE (256 << 10) /* bytes of what grows in place, and is the system's again once freed */
 
 const struct gt_command *const gt_commands[] = {
 	/* clang-format off */
@@ -185,6 +188,7 @@ int main(int argc, char **argv)
 	int rc;
 
 	seed_tables();
+	mallopt(M_MMAP_THRESHOLD, LARGE);
 	rc = answer(argc, argv);
 	if ((!fflush(stdout) && !ferror(stdout)) || rc == GT_EXIT_FAILED)
 		return rc;

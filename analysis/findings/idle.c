@@ -127,7 +127,7 @@ static int count_gaps(const struct gt_survey *survey, char *ret_text, size_t siz
 	for (size_t i = 0; !rc && i < survey->gaps.list.count; i++) {
 		bool is_seen = false;
 
-		rc = gt_gaps_explain(&survey->gaps.list.at[i], see_piece, &is_seen);
+		rc = gt_gaps_explain(gt_gaps_at(&survey->gaps, i), see_piece, &is_seen);
 		gaps += is_seen;
 	}
 	snprintf(ret_text, size, " in %" PRIu64 " gap%s", gaps, gaps == 1 ? "" : "s");

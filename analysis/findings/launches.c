@@ -77,7 +77,7 @@ static int64_t idle_before(const struct gt_survey *survey)
 	int64_t idle = 0;
 
 	for (size_t i = 0; i < survey->gaps.list.count; i++) {
-		const struct gt_gap *gap = &survey->gaps.list.at[i];
+		const struct gt_gap *gap = gt_gaps_at(&survey->gaps, i);
 		const struct gt_op *op = gt_model_op_at(gap->model, gap->op);
 
 		if (is_tiny(gap->model, op))

@@ -25,7 +25,7 @@ static int split_gaps(struct gt_survey *survey)
 	for (size_t i = 0; !rc && i < survey->gaps.list.count; i++) {
 		if (!gt_vec_push(&survey->split, ((struct gt_survey_gap){.by_cause = {0}})))
 			return -ENOMEM;
-		rc = gt_gaps_explain(&survey->gaps.list.at[i], add_piece, survey);
+		rc = gt_gaps_explain(gt_gaps_at(&survey->gaps, i), add_piece, survey);
 	}
 	return rc;
 }
@@ -181,7 +181,7 @@ static void add_savings(const struct gt_survey *survey, const struct gt_model *m
 	add_up(edges->starts.at, edges->starts.count);
 	add_up(edges->ends.at, edges->ends.count);
 	for (size_t i = 0; i < survey->gaps.list.count; i++) {
-		const struct gt_gap *gap = &survey->gaps.list.at[i];
+		const struct gt_gap *gap = gt_gaps_at(&survey->gaps, i);
 		int64_t touching, length = gap->end - gap->start;
 
 		if (gap->model != model)

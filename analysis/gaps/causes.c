@@ -360,7 +360,7 @@ static int explain_all(struct causes *c, const struct gt_gaps *gaps)
 	int rc = 0;
 
 	for (size_t i = 0; !rc && i < gaps->list.count; i++) {
-		const struct gt_gap *gap = &gaps->list.at[i];
+		const struct gt_gap *gap = gt_gaps_at(gaps, i);
 
 		c->gap = (int64_t)i;
 		for (size_t k = 0; k < sizeof(groups) / sizeof(groups[0]); k++)

@@ -50,14 +50,16 @@ static int find_gaps(const struct gt_device_use *use, const struct gt_filter *fi
 	uint32_t latest = GT_NONE;
 	int64_t last = 0;
 
+	if (!gt_vec_push(&gaps->devices,
+			 ((struct gt_gaps_device){model, gaps->list.count, use->device})))
+		return -ENOMEM;
 	for (uint32_t k = 0; k < use->track->count; k++) {
 		uint32_t i = gt_model_op_of(model, use->track, k);
 		const struct gt_op *op = gt_model_op_at(model, i);
 
 		if (latest != GT_NONE && op->start > last && op->start > use->first &&
 		    gt_filter_op(filter, model, op) && !is_hidden(gaps, op->start - last, min_ns) &&
-		    !gt_vec_push(&gaps->list, ((struct gt_gap){model, gaps->texts, last, op->start,
-							       i, latest, use->device})))
+		    !gt_vec_push(&gaps->list, ((struct gt_gap_row){i, latest})))
 			return -ENOMEM;
 		if (latest == GT_NONE || op->start + op->dur >= last) {
 			last = op->start + op->dur;
@@ -87,9 +89,36 @@ int gt_gaps_build(const struct gt_job *job, const struct gt_filter *filter, int6
 	return rc;
 }
 
+struct gt_gap gt_gaps_get(const struct gt_gaps *gaps, size_t i)
+{
+	const struct gt_gap_row *row = &gaps->list.at[i];
+	size_t low = 1, high = gaps->devices.count;
+	const struct gt_gaps_device *device;
+	const struct gt_op *before;
+
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+
+		if (gaps->devices.at[middle].first <= i)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	device = &gaps->devices.at[low - 1];
+	before = gt_model_op_at(device->model, row->before);
+	return (struct gt_gap){.model = device->model,
+			       .texts = gaps->texts,
+			       .start = before->start + before->dur,
+			       .end = device->model->ops.at[row->op].start,
+			       .op = row->op,
+			       .before = row->before,
+			       .device = device->device};
+}
+
 void gt_gaps_fini(struct gt_gaps *gaps)
 {
 	gt_vec_free(&gaps->list);
+	gt_vec_free(&gaps->devices);
 	if (gaps->texts)
 		gt_gaps_texts_fini(gaps->texts);
 	free(gaps->texts);

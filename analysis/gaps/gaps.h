@@ -44,10 +44,23 @@ struct gt_gap {
 	uint16_t device;
 };
 
+/* A gap as it is kept; the rest follows from these. */
+struct gt_gap_row {
+	uint32_t op, before;
+};
+
+/* A device, and where its gaps begin in the list. */
+struct gt_gaps_device {
+	const struct gt_model *model;
+	size_t first;
+	uint16_t device;
+};
+
 /* All gaps of a job, and what its devices did otherwise. */
 struct gt_gaps {
 	const struct gt_job *job;
-	GT_VEC(struct gt_gap) list;
+	GT_VEC(struct gt_gap_row) list; /* gt_gaps_get() */
+	GT_VEC(struct gt_gaps_device) devices;
 	int64_t wall;               /* sum over devices from the first to the last operation */
 	int64_t idle;               /* sum of all gaps, also of those shorter than the minimum */
 	int64_t window;             /* sum over devices of what was looked at */
@@ -64,6 +77,10 @@ struct gt_gaps {
 int gt_gaps_build(const struct gt_job *job, const struct gt_filter *filter, int64_t min_ns,
 		  struct gt_gaps *ret_gaps);
 void gt_gaps_fini(struct gt_gaps *gaps);
+
+/* Gap number @i; and a pointer to it, valid to the end of the block that it is written in. */
+struct gt_gap gt_gaps_get(const struct gt_gaps *gaps, size_t i);
+#define gt_gaps_at(gaps, i) ((const struct gt_gap[1]){gt_gaps_get((gaps), (i))})
 
 /* A part of a gap's time. The texts are valid inside the callback. */
 struct gt_piece {

@@ -69,7 +69,7 @@ static int frame_of(const struct gt_model *model)
 
 void gt_gaps_map_sums(struct gt_gaps_parts *parts, const struct gt_gaps *gaps)
 {
-	const struct gt_gap *first = gaps->list.count ? gaps->list.at : NULL;
+	const struct gt_gap *first = gaps->list.count ? gt_gaps_at(gaps, 0) : NULL;
 
 	gt_gaps_sum(parts, GT_GAPS_WALL)->tag[GT_GAPS_TAG_SUM] += gaps->wall;
 	gt_gaps_sum(parts, GT_GAPS_IDLE)->tag[GT_GAPS_TAG_SUM] += gaps->idle;

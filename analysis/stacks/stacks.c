@@ -262,7 +262,7 @@ static int add_idle(struct build *b, const struct gt_job *job, const struct gt_f
 	if (!rc)
 		rc = gt_shares_init(&idle.shares);
 	for (size_t i = 0; !rc && i < gaps.list.count; i++)
-		rc = gt_gaps_explain(&gaps.list.at[i], add_idle_piece, &idle);
+		rc = gt_gaps_explain(gt_gaps_at(&gaps, i), add_idle_piece, &idle);
 	if (!rc)
 		rc = gt_shares_each(&idle.shares, add_idle_share, &idle);
 	gt_shares_fini(&idle.shares);

@@ -9,6 +9,7 @@
 #include "analysis/verify/verify.h"
 #include "core/schema/ledger.h"
 #include "readers/chrome/reader.h"
+#include "readers/pairmap.h"
 #include "readers/vec.h"
 
 enum gt_verify_role { /* what a slice's category makes of it */
@@ -48,7 +49,7 @@ struct gt_verify_track { /* that has a thread_name, or process that has a name *
 	uint64_t line;
 };
 
-struct gt_verify_stack { /* a call stack on an event */
+struct gt_verify_stack { /* a call stack where it is first on an event */
 	int64_t id;
 	uint64_t line;
 	bool has_frames;
@@ -72,7 +73,8 @@ struct gt_verify {
 	GT_VEC(struct gt_verify_flow) flows;
 	GT_VEC(struct gt_verify_track) named;
 	GT_VEC(struct gt_verify_external) externals;
-	GT_VEC(struct gt_verify_stack) stacks;
+	GT_VEC(struct gt_verify_stack) stacks;   /* each once */
+	struct gt_pairmap stack_of;              /* id, 0 -> place in stacks + 1 */
 	uint64_t written[GT_VERIFY_ROLE_COUNT_]; /* slices in the file */
 	uint64_t flow_starts, samples, tensors, marks, counters, names;
 	int64_t early;     /* GPU work before its call that the ledger accounts for and was not met

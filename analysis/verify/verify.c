@@ -184,6 +184,19 @@ static void take_external(struct gt_verify *v, const struct gt_trace_event *reco
 		gt_verify_find(v, GT_CHECK_EXTERNAL_ID, 0, "out of memory");
 }
 
+static bool take_stack(struct gt_verify *v, const struct gt_verify_stack *stack)
+{
+	int64_t *place = gt_pairmap_get(&v->stack_of, stack->id, 0);
+
+	if (!place || (!*place && !gt_vec_push(&v->stacks, *stack)))
+		return false;
+	if (!*place)
+		*place = (int64_t)v->stacks.count;
+	else if (v->stacks.at[*place - 1].line == stack->line)
+		v->stacks.at[*place - 1].has_frames |= stack->has_frames;
+	return true;
+}
+
 static void take_stacks(struct gt_verify *v, const struct gt_trace_event *record)
 {
 	static const struct {
@@ -201,7 +214,7 @@ static void take_stacks(struct gt_verify *v, const struct gt_trace_event *record
 			.has_frames = gt_record_has(record, keys[i].frames),
 		};
 
-		if (gt_record_has(record, keys[i].stack) && !gt_vec_push(&v->stacks, stack))
+		if (gt_record_has(record, keys[i].stack) && !take_stack(v, &stack))
 			gt_verify_find(v, GT_CHECK_ORDER, 0, "out of memory");
 	}
 }
@@ -359,6 +372,7 @@ static int verify_part(struct gt_verify *v, struct gt_input *in)
 	gt_vec_free(&v->named);
 	gt_vec_free(&v->externals);
 	gt_vec_free(&v->stacks);
+	gt_pairmap_fini(&v->stack_of);
 	gt_reading_fini(&v->reading);
 	return rc;
 }

@@ -301,7 +301,7 @@ int gt_arrow_job_index(struct gt_arrow_job *job)
 	for (size_t f = 0; f < count; f++) { /* they are in the order of the job */
 		job->gaps_from[f] = at;
 		while (at < job->gaps.list.count &&
-		       job->gaps.list.at[at].model == gt_arrow_model(job, f))
+		       gt_gaps_get(&job->gaps, at).model == gt_arrow_model(job, f))
 			at++;
 	}
 	job->gaps_from[count] = at;
@@ -350,7 +350,7 @@ static int put_gap(const struct gt_arrow_job *job, size_t process, size_t unit,
 {
 	struct piece_sink sink = {job, process, batch};
 
-	return gt_gaps_explain(&job->gaps.list.at[job->gaps_from[process] + unit], put_piece,
+	return gt_gaps_explain(gt_gaps_at(&job->gaps, job->gaps_from[process] + unit), put_piece,
 			       &sink);
 }
 
