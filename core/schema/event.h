@@ -138,6 +138,9 @@ struct gt_kernel_event {
 	uint32_t graph_id;                                       /* 0: not from a graph */
 	uint64_t graph_node_id;
 	uint64_t grid_id; /* CUPTI's number of the launch; 0: not known */
+	/* Kernels of one trace with the same number have all of the above in common, from the name
+	 * to the graph, but for times and ids, and all of the below to the limits; 0: compare */
+	uint32_t configuration;
 	bool cooperative;
 	bool has_priority;
 	int32_t priority;

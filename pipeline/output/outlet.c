@@ -98,7 +98,7 @@ static bool is_left_out(const struct gt_outlet *outlet, const struct gt_event *e
 	return true;
 }
 
-bool gt_outlet_leaves_out(struct gt_outlet *outlet, const struct gt_event *event)
+bool gt_outlet_filter(struct gt_outlet *outlet, const struct gt_event *event)
 {
 	if (!gt_filters_leave_out(outlet->filters, event))
 		return false;
@@ -122,7 +122,8 @@ void gt_outlet_event(struct gt_outlet *outlet, const struct gt_event *event)
 {
 	if (is_left_out(outlet, event))
 		return;
-	gt_filters_see(outlet->filters, event);
+	if (outlet->filters)
+		gt_filters_see(outlet->filters, event);
 	if (event->end > outlet->newest)
 		outlet->newest = event->end;
 	if (outlet->recorder) {

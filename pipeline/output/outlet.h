@@ -46,7 +46,11 @@ bool gt_outlet_is_outside(const struct gt_outlet *outlet, const struct gt_event 
 
 /* Whether a filter leaves the event out, which is then counted; as if written it asks for a file.
  */
-bool gt_outlet_leaves_out(struct gt_outlet *outlet, const struct gt_event *event);
+bool gt_outlet_filter(struct gt_outlet *outlet, const struct gt_event *event);
+static inline bool gt_outlet_leaves_out(struct gt_outlet *outlet, const struct gt_event *event)
+{
+	return outlet->filters && gt_outlet_filter(outlet, event);
+}
 
 /* A whole event. Copied, or counted as lost. */
 void gt_outlet_event(struct gt_outlet *outlet, const struct gt_event *event);

@@ -82,11 +82,15 @@ static struct gt_correlate_aim aim_of(const struct gt_call_record *record)
 	return aim;
 }
 
-static struct gt_block block_of(const struct gt_call_record *record)
+/* Few calls have one: it is zeroed behind these. */
+static void fill_block(struct gt_api_event *api, const struct gt_call_record *record)
 {
 	const struct gt_block *block = gt_call_block(record);
 
-	return block ? *block : (struct gt_block){0};
+	if (block)
+		api->block = *block;
+	else if (api->block.op)
+		api->block = (struct gt_block){0};
 }
 
 static struct gt_call_effect effect_of(const struct gt_call_record *record,
@@ -151,14 +155,13 @@ void gt_calls_take(struct gt_calls *calls, const struct gt_call_record *record)
 	event->end = gt_clock_from_monotonic(calls->clock, record->end);
 	event->correlation = record->correlation;
 	event->stack = gt_call_stacks_of_call(calls->stacks, record);
-	event->api = (struct gt_api_event){
-		.domain = domain,
-		.cbid = record->cbid,
-		.result = record->result,
-		.enqueues = what.expects,
-		.name = gt_calls_name(calls, domain, record->cbid),
-		.block = block_of(record),
-	};
+	event->api.domain = domain;
+	event->api.cbid = record->cbid;
+	event->api.result = record->result;
+	event->api.enqueues = what.expects;
+	event->api.op = 0;
+	event->api.name = gt_calls_name(calls, domain, record->cbid);
+	fill_block(&event->api, record);
 	gt_ledger_add(calls->ledger, GT_LEDGER_CALLS_RECEIVED, 1);
 	gt_thread_names_see(calls->threads, record->tid, record->start);
 	if (gt_outlet_is_outside(calls->join->outlet, event)) {

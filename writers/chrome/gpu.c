@@ -205,25 +205,60 @@ static struct gt_chrome_launch_key launch_key(const struct gt_event *event, bool
 	return key;
 }
 
+/* Prints it, and keeps it in @part. False: that stays as it was. */
+static bool put_new_launch(struct gt_chrome *chrome, const struct gt_event *event,
+			   struct gt_chrome_launch_part *part,
+			   const struct gt_chrome_launch_key *key)
+{
+	struct gt_json *json = &chrome->file.batch;
+	size_t begin = json->length;
+
+	put_configuration(json, event, chrome->options.brief);
+	if (json->failed || json->length - begin > sizeof(part->text))
+		return false;
+	part->key = *key;
+	part->length = (uint32_t)(json->length - begin);
+	memcpy(part->text, json->text + begin, part->length);
+	return true;
+}
+
+/* A channel is the stream's, not the configuration's. */
+static bool has_channel(const struct gt_chrome_launch_part *part, const struct gt_event *event,
+			bool brief)
+{
+	bool there = event->place.has_channel;
+
+	return (part->key.flags >> 3 & 1) == there &&
+	       (!there || brief || part->key.channel == event->place.channel);
+}
+
+static void put_known_launch(struct gt_chrome *chrome, const struct gt_event *event)
+{
+	struct gt_json *json = &chrome->file.batch;
+	uint32_t configuration = event->kernel.configuration;
+	struct gt_chrome_launch_key key = launch_key(event, chrome->options.brief);
+	bool known;
+	struct gt_chrome_launch_part *part = gt_chrome_launch_slot(chrome->parts, &key, &known);
+
+	if (known)
+		gt_json_raw(json, part->text, part->length);
+	else if (!put_new_launch(chrome, event, part, &key))
+		return;
+	part->configuration = configuration;
+	chrome->parts->recent[configuration % GT_CHROME_RECENT] = part;
+}
+
 /* The same for all launches of a configuration but its last argument. */
 static void put_launch(struct gt_chrome *chrome, const struct gt_event *event)
 {
 	struct gt_json *json = &chrome->file.batch;
-	struct gt_chrome_launch_key key = launch_key(event, chrome->options.brief);
-	bool known;
-	struct gt_chrome_launch_part *part = gt_chrome_launch_slot(chrome->parts, &key, &known);
-	size_t begin = json->length;
+	const struct gt_chrome_launch_part *part =
+		gt_chrome_launch_recent(chrome->parts, event->kernel.configuration);
 
-	if (known) {
+	if (part && has_channel(part, event, chrome->options.brief))
 		gt_json_raw(json, part->text, part->length);
-	} else {
-		put_configuration(json, event, chrome->options.brief);
-		if (!json->failed && json->length - begin <= sizeof(part->text)) {
-			part->key = key;
-			part->length = (uint32_t)(json->length - begin);
-			memcpy(part->text, json->text + begin, part->length);
-		}
-	}
+	else
+		put_known_launch(chrome, event);
 	if (event->kernel.grid_id) {
 		gt_json_next(json, "grid id");
 		gt_json_u64(json, event->kernel.grid_id);

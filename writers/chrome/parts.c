@@ -36,6 +36,7 @@ bool gt_chrome_parts_grow(struct gt_chrome_parts *parts)
 	parts->stays = true; /* it is tried once */
 	if (!many)
 		return false;
+	memset(parts->recent, 0, sizeof(parts->recent));
 	parts->launches = many;
 	parts->launch_slots = GT_CHROME_LAUNCH_MANY;
 	return true;

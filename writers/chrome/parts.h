@@ -19,6 +19,7 @@
 #define GT_CHROME_LAUNCH_FEW   32u
 #define GT_CHROME_LAUNCH_MANY  1024u /* once these are too few, if there is the memory */
 #define GT_CHROME_LAUNCH_BYTES 312u
+#define GT_CHROME_RECENT       64u
 #define GT_CHROME_REGISTERS    9u /* in the sizes of a launch configuration */
 
 /* What a short part is: the last word of its key. */
@@ -49,7 +50,8 @@ struct gt_chrome_launch_key {
 /* The text of one. */
 struct gt_chrome_launch_part {
 	struct gt_chrome_launch_key key;
-	uint32_t length; /* 0: empty */
+	uint32_t configuration; /* of the kernel that it was found for last; 0: it has none */
+	uint32_t length;        /* 0: empty */
 	char text[GT_CHROME_LAUNCH_BYTES];
 };
 
@@ -60,7 +62,8 @@ struct gt_chrome_parts {
 	struct gt_chrome_launch_part few[GT_CHROME_LAUNCH_FEW];
 	struct gt_chrome_launch_part *launches; /* these, or many */
 	uint32_t launch_slots;
-	bool stays; /* as large as it is */
+	bool stays;                                             /* as large as it is */
+	struct gt_chrome_launch_part *recent[GT_CHROME_RECENT]; /* by configuration; NULL: none */
 };
 
 /* NULL: no memory. _free of NULL is fine. */
@@ -138,6 +141,15 @@ static inline struct gt_chrome_launch_part *gt_chrome_launch_slot(struct gt_chro
 	if (!parts->stays && gt_chrome_parts_grow(parts))
 		return &parts->launches[key->tag & (parts->launch_slots - 1) & ~3u];
 	return &part[key->tag >> 30];
+}
+
+/* The part that was found last for this configuration; NULL: none. */
+static inline struct gt_chrome_launch_part *gt_chrome_launch_recent(
+	const struct gt_chrome_parts *parts, uint32_t configuration)
+{
+	struct gt_chrome_launch_part *part = parts->recent[configuration % GT_CHROME_RECENT];
+
+	return configuration && part && part->configuration == configuration ? part : NULL;
 }
 
 #endif

@@ -179,30 +179,79 @@ static uint64_t hash_of(const struct gt_perfetto_shape *shape)
 	return mix(hash, shape->node ^ (uint64_t)sizes[SIZE_GRAPH] << 32);
 }
 
-struct gt_perfetto_kernel *gt_perfetto_find_kernel(struct gt_perfetto *pf,
-						   const struct gt_event *event, bool *ret_known)
-{
-	struct gt_perfetto_kernels *kernels = &pf->kernels;
-	struct gt_perfetto_shape shape;
-	uint32_t set, tag, way = 0;
-	uint64_t hash;
+/* ---- the last ones ---- */
 
-	make_shape(pf, event, &shape);
-	hash = hash_of(&shape);
-	set = (uint32_t)(hash >> (64 - SETS_LOG2)) * SET_SIZE;
-	tag = (uint32_t)(hash >> 16) | 1;
+static struct gt_perfetto_kernel **recent_of(struct gt_perfetto_kernels *kernels,
+					     const struct gt_event *event)
+{
+	uintptr_t at = (uintptr_t)event->launch.stack >> 4 ^ (uintptr_t)event->launch.stack >> 10 ^
+		       (uintptr_t)event->launch.nvtx >> 5 ^ event->place.stream;
+
+	return &kernels->recent[(at ^ event->kernel.configuration) % GT_PERFETTO_RECENT];
+}
+
+/* What make_shape() would make of @event, compared without making it. All that is not compared
+ * follows from the configuration. */
+static bool has_shape(const struct gt_perfetto_kernel *kernel, const struct gt_event *event,
+		      bool many)
+{
+	const struct gt_perfetto_shape *shape = &kernel->shape;
+	const struct gt_launch *launch = &event->launch;
+	const struct gt_place *place = &event->place;
+	uintptr_t stack = launch->known && !many ? (uintptr_t)launch->stack : 0;
+	uint32_t channel = place->has_channel ? place->channel : 0;
+	uint16_t flags = (uint16_t)(many * FLAG_MANY | place->has_channel * FLAG_CHANNEL);
+
+	return !((kernel->configuration ^ event->kernel.configuration) |
+		 (shape->device ^ place->device) | (shape->context ^ place->context) |
+		 (shape->stream ^ place->stream) | (shape->channel ^ channel) |
+		 ((shape->flags ^ flags) & (FLAG_MANY | FLAG_CHANNEL)) |
+		 ((uintptr_t)shape->nvtx ^ (uintptr_t)launch->nvtx) |
+		 ((uintptr_t)shape->forward ^ (uintptr_t)launch->forward) |
+		 ((uintptr_t)shape->stack ^ stack) |
+		 ((uintptr_t)shape->created ^ (uintptr_t)event->kernel.created) |
+		 (shape->node ^ (many ? 0 : event->kernel.graph_node_id)));
+}
+
+/* The slot of a shape; a new one is taken for it. */
+static struct gt_perfetto_kernel *find(struct gt_perfetto_kernels *kernels,
+				       const struct gt_perfetto_shape *shape, bool *ret_known)
+{
+	uint64_t hash = hash_of(shape);
+	uint32_t set = (uint32_t)(hash >> (64 - SETS_LOG2)) * SET_SIZE;
+	uint32_t tag = (uint32_t)(hash >> 16) | 1, way = 0;
+
 	*ret_known = true;
 	for (; way < SET_SIZE && kernels->tags[set + way]; way++)
 		if (kernels->tags[set + way] == tag &&
-		    !memcmp(&kernels->slots[set + way].shape, &shape, sizeof(shape)))
+		    !memcmp(&kernels->slots[set + way].shape, shape, sizeof(*shape)))
 			return &kernels->slots[set + way];
 	*ret_known = false;
 	if (way == SET_SIZE)
 		way = kernels->clock++ % SET_SIZE;
 	kernels->tags[set + way] = tag;
-	kernels->slots[set + way].shape = shape;
+	kernels->slots[set + way].shape = *shape;
 	kernels->slots[set + way].iid = ++kernels->last;
 	return &kernels->slots[set + way];
+}
+
+struct gt_perfetto_kernel *gt_perfetto_find_kernel(struct gt_perfetto *pf,
+						   const struct gt_event *event, bool *ret_known)
+{
+	bool is_numbered = event->kind == GT_EVENT_KERNEL && event->kernel.configuration;
+	struct gt_perfetto_kernels *kernels = &pf->kernels;
+	struct gt_perfetto_kernel **recent = is_numbered ? recent_of(kernels, event) : NULL, *found;
+	struct gt_perfetto_shape shape;
+
+	*ret_known = true;
+	if (recent && *recent && has_shape(*recent, event, gt_perfetto_has_many(kernels)))
+		return *recent;
+	make_shape(pf, event, &shape);
+	found = find(kernels, &shape, ret_known);
+	found->configuration = is_numbered ? event->kernel.configuration : 0;
+	if (recent)
+		*recent = found;
+	return found;
 }
 
 int gt_perfetto_kernels_init(struct gt_perfetto_kernels *kernels)

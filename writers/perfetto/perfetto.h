@@ -187,6 +187,7 @@ struct gt_perfetto_shape {
 /* An interned kernel: GPU work that is equal except for its own arguments. */
 struct gt_perfetto_kernel {
 	struct gt_perfetto_shape shape;
+	uint32_t configuration; /* of the kernel that it was found for last; 0: it has none */
 	uint32_t iid;
 	uint8_t tail[GT_PERFETTO_TAIL], tail_size;
 };
@@ -198,6 +199,7 @@ struct gt_perfetto_queue {
 };
 
 #define GT_PERFETTO_QUEUES 16u
+#define GT_PERFETTO_RECENT 64u
 
 /* Those that are in the file. */
 struct gt_perfetto_kernels {
@@ -206,7 +208,9 @@ struct gt_perfetto_kernels {
 	uint32_t last;    /* iid */
 	uint32_t clock;   /* which entry of a full set is evicted next */
 	uint64_t context; /* the last one that was looked up, plus 1 */
-	struct gt_perfetto_queue queues[GT_PERFETTO_QUEUES]; /* by stream */
+	struct gt_perfetto_kernel *recent[GT_PERFETTO_RECENT]; /* found last, by what most differ
+								* in; NULL: none */
+	struct gt_perfetto_queue queues[GT_PERFETTO_QUEUES];   /* by stream */
 };
 
 /* Makes and frees the table. 0 or -ENOMEM. */

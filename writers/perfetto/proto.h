@@ -76,6 +76,14 @@ static inline uint8_t *gt_proto_put_varint(uint8_t *at, uint64_t value)
 		memcpy(at, &bytes, sizeof(bytes)); /* little-endian */
 		return at + 3;
 	}
+	if (value < 0x10000000) { /* ids, after two million launches */
+		uint32_t bytes = (uint32_t)((value & 0x7f) | (value << 1 & 0x7f00) |
+					    (value << 2 & 0x7f0000) | (value << 3 & 0x7f000000)) |
+				 0x808080;
+
+		memcpy(at, &bytes, sizeof(bytes));
+		return at + 4;
+	}
 	return gt_proto_put_long_varint(at, value);
 }
 

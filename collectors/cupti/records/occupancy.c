@@ -132,9 +132,10 @@ static bool has_answer(const struct gt_occupancy_answer *slot, const struct gt_d
 
 _Static_assert(GT_OCCUPANCY_ANSWERS == 1u << (32 - 26), "a slot for each hash");
 
-/* Asks the calculator. */
-static void answer(struct gt_occupancy_answer *slot, const struct gt_device_event *device,
-		   struct gt_kernel_event *kernel, uint64_t threads)
+/* Asks the calculator. Apart, as what follows is asked of each kernel. */
+static __attribute__((noinline)) void answer(struct gt_occupancy_answer *slot,
+					     const struct gt_device_event *device,
+					     struct gt_kernel_event *kernel, uint64_t threads)
 {
 	*slot = question_of(device, kernel, threads);
 	slot->active = calculate(device, kernel, threads);
@@ -159,8 +160,8 @@ static uint64_t micro_of(uint64_t a, uint64_t b, uint64_t parts)
 }
 
 /* Kineto: min(blocks per SM, active blocks) * threads / threads per SM, rounded. */
-static void rate(struct gt_occupancy_answer *slot, const struct gt_device_event *device,
-		 uint64_t blocks)
+static __attribute__((noinline)) void rate(struct gt_occupancy_answer *slot,
+					   const struct gt_device_event *device, uint64_t blocks)
 {
 	uint64_t threads = slot->threads, active = (uint64_t)slot->active, resident;
 

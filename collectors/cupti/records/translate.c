@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "collectors/cupti/records/kernels.h"
 #include "collectors/cupti/records/layout.h"
 #include "collectors/cupti/library/lengths.h"
 #include "collectors/cupti/records/occupancy.h"
@@ -66,56 +67,6 @@ static struct gt_place place_of(uint32_t device, uint32_t context, uint32_t stre
 				 .has_channel = channel_type != CUPTI_CHANNEL_TYPE_INVALID};
 }
 
-/* The last meaning of an address counts. */
-static void note_name(struct gt_translate *t, const char *pointer, const struct gt_string *name,
-		      const struct gt_string *mangled)
-{
-	uint64_t address = (uint64_t)(uintptr_t)pointer;
-
-	if (t->notes)
-		*gt_translate_name_slot(t->notes, address) =
-			(struct gt_translate_name){address, name, mangled};
-}
-
-/* The demangled name. Keyed by content, not by address: CUPTI reuses addresses after a module is
- * reloaded (REQ-15). */
-static const struct gt_string *kernel_name(struct gt_translate *t, const char *pointer,
-					   const struct gt_string **ret_mangled)
-{
-	const char *name = pointer ? pointer : "(no name)";
-	const struct gt_string *string = gt_demangle_at(t->demangle, name, ret_mangled);
-
-	note_name(t, pointer, string, *ret_mangled);
-	return string;
-}
-
-/* @k is zeroed: clearing it again costs as much as filling it. */
-static void fill_kernel(struct gt_translate *t, const CUpti_ActivityKernel8 *r,
-			struct gt_kernel_event *k)
-{
-	k->name = kernel_name(t, r->name, &k->mangled);
-	k->queued = r->queued ? gt_stamp_or_none(t, r->queued) : 0;
-	k->submitted = r->submitted ? gt_stamp_or_none(t, r->submitted) : 0;
-	memcpy(k->grid, (const char *)r + offsetof(CUpti_ActivityKernel8, gridX), sizeof(k->grid));
-	memcpy(k->block, (const char *)r + offsetof(CUpti_ActivityKernel8, blockX),
-	       sizeof(k->block));
-	k->cluster[0] = r->clusterX;
-	k->cluster[1] = r->clusterY;
-	k->cluster[2] = r->clusterZ;
-	k->registers = r->registersPerThread;
-	k->static_shared = (uint32_t)r->staticSharedMemory;
-	k->dynamic_shared = (uint32_t)r->dynamicSharedMemory;
-	k->shared_executed = r->sharedMemoryExecuted;
-	k->local_per_thread = r->localMemoryPerThread;
-	k->graph_id = r->graphId;
-	k->graph_node_id = r->graphNodeId;
-	k->grid_id = r->gridId > 0 ? (uint64_t)r->gridId : 0;
-	k->cooperative = r->launchType == CUPTI_ACTIVITY_LAUNCH_TYPE_COOPERATIVE_SINGLE_DEVICE ||
-			 r->launchType == CUPTI_ACTIVITY_LAUNCH_TYPE_COOPERATIVE_MULTI_DEVICE;
-	if (r->deviceId < GT_METADATA_DEVICES)
-		gt_occupancy_fill(&t->devices[r->deviceId], k, &t->occupancy);
-}
-
 /* Common to all GPU work: counted, timed, or reported without a time. */
 static const struct {
 	enum gt_ledger_key records, untimed;
@@ -150,13 +101,16 @@ static bool begin_work(struct gt_translate *t, struct gt_event *event, uint64_t 
 static void translate_kernel(struct gt_translate *t, const void *record)
 {
 	const CUpti_ActivityKernel8 *r = record;
-	struct gt_event event = {.kind = GT_EVENT_KERNEL, .correlation = r->correlationId};
+	struct gt_event event;
 
+	memset(&event, 0, sizeof(event) - sizeof(event.range)); /* the rest comes as a whole */
+	event.kind = GT_EVENT_KERNEL;
+	event.correlation = r->correlationId;
 	if (!begin_work(t, &event, r->start, r->end))
 		return;
 	event.place =
 		place_of(r->deviceId, r->contextId, r->streamId, r->channelID, (int)r->channelType);
-	fill_kernel(t, r, &event.kernel);
+	gt_translate_fill_kernel(t, r, &event.kernel);
 	t->emit(t->context, &event);
 }
 
@@ -409,10 +363,11 @@ static void store_device(struct gt_translate *t, const CUpti_ActivityDevice4 *r)
 	if (r->id < GT_METADATA_DEVICES && !r->isCudaVisible && t->visible[r->id])
 		return;
 	fill_device(t, r, &event.device);
-	note_name(t, r->name, event.device.name, NULL);
+	gt_translate_note_name(t, r->name, event.device.name, NULL);
 	if (r->id < GT_METADATA_DEVICES) {
 		t->devices[r->id] = event.device;
 		t->occupancy = (struct gt_occupancy_answers){0};
+		gt_translate_forget_kernels(t);
 		t->visible[r->id] = r->isCudaVisible;
 	}
 	t->emit(t->context, &event);

@@ -78,6 +78,17 @@ struct gt_translate_span {
 	uint64_t offset;
 };
 
+/* Words of a kernel's record that its event follows from, but for times, ids and place. */
+#define GT_TRANSLATE_KERNEL_WORDS 11u
+#define GT_TRANSLATE_KERNELS      64u
+
+/* A kernel as it was launched last. */
+struct gt_translate_kernel {
+	uint64_t words[GT_TRANSLATE_KERNEL_WORDS];
+	const char *at; /* its name; NULL: none */
+	struct gt_kernel_event kernel;
+};
+
 /* State of the translator; @context and the functions say where events go. */
 struct gt_translate {
 	const struct gt_clock *clock;
@@ -98,7 +109,9 @@ struct gt_translate {
 	uint64_t then;          /* if it is not known: of records without times */
 	struct gt_device_event devices[GT_METADATA_DEVICES]; /* seen so far, by id */
 	struct gt_occupancy_answers occupancy;               /* of these */
-	bool visible[GT_METADATA_DEVICES];                   /* CUDA sees the device */
+	struct gt_translate_kernel kernels[GT_TRANSLATE_KERNELS];
+	uint32_t configurations;           /* numbers given to them */
+	bool visible[GT_METADATA_DEVICES]; /* CUDA sees the device */
 	uint32_t context_device[GT_TRANSLATE_CONTEXTS];
 	struct gt_translate_wait newest[GT_TRANSLATE_WAITS]; /* of each CUDA event */
 	struct gt_translate_wait by_sync_id[GT_TRANSLATE_WAITS];
@@ -113,6 +126,18 @@ struct gt_translate {
 	void (*spill)(void *context);
 	void *context;
 };
+
+/* The last meaning of an address counts. */
+static inline void gt_translate_note_name(const struct gt_translate *translate, const char *pointer,
+					  const struct gt_string *name,
+					  const struct gt_string *mangled)
+{
+	uint64_t address = (uint64_t)(uintptr_t)pointer;
+
+	if (translate->notes)
+		*gt_translate_name_slot(translate->notes, address) =
+			(struct gt_translate_name){address, name, mangled};
+}
 
 /* Translates one record (at least as long as in the oldest supported CUPTI). */
 void gt_translate_record(struct gt_translate *translate, const void *record);
