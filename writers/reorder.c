@@ -139,6 +139,15 @@ static void sift_down(struct gt_reorder *window, struct key last)
 	window->heap[i] = last;
 }
 
+/* An event has left the caches when its turn comes: the one after the next is asked for now. */
+static void fetch(const struct gt_reorder *window, uint32_t i)
+{
+	const char *event = (const char *)&window->events[*run_at(window, i)];
+
+	for (size_t at = 0; at < sizeof(window->events[0]); at += 64)
+		__builtin_prefetch(event + at);
+}
+
 const struct gt_event *gt_reorder_pop(struct gt_reorder *window, uint64_t until)
 {
 	struct key top;
@@ -148,6 +157,8 @@ const struct gt_event *gt_reorder_pop(struct gt_reorder *window, uint64_t until)
 		return NULL;
 	if (window->queued)
 		top = run_key(window, 0);
+	if (window->queued > 2)
+		fetch(window, 2);
 	heaped = window->heaped && (!window->queued || before(&window->heap[0], &top));
 	if (heaped)
 		top = window->heap[0];

@@ -19,7 +19,8 @@ static bool is_decided(const struct gt_outlet *outlet)
 	return outlet->output->writer || outlet->output->failed;
 }
 
-static void lose(struct gt_outlet *outlet, const struct gt_event *event, uint64_t *cause)
+static __attribute__((noinline)) void lose(struct gt_outlet *outlet, const struct gt_event *event,
+					   uint64_t *cause)
 {
 	enum gt_ledger_key key = gt_ledger_key_of(event);
 
@@ -27,21 +28,27 @@ static void lose(struct gt_outlet *outlet, const struct gt_event *event, uint64_
 	gt_losses_add_kind(&outlet->output->lost, key, 1);
 }
 
-/* What the writer refuses it counts itself. */
-void gt_outlet_write(struct gt_outlet *outlet, const struct gt_event *event)
+static void write_event(struct gt_outlet *outlet, const struct gt_event *event)
 {
-	struct gt_event mine;
-
-	if (outlet->gate) {
-		mine = *event;
-		event = &mine;
-		if (!outlet->gate->pass(outlet->gate->context, &mine))
-			return;
-	}
 	if (gt_output_is_open(outlet->output))
 		gt_output_event(outlet->output, event);
 	else
 		lose(outlet, event, &outlet->output->lost.disk);
+}
+
+static __attribute__((noinline)) void write_by_gate(struct gt_outlet *outlet, struct gt_event event)
+{
+	if (outlet->gate->pass(outlet->gate->context, &event))
+		write_event(outlet, &event);
+}
+
+/* What the writer refuses it counts itself. */
+void gt_outlet_write(struct gt_outlet *outlet, const struct gt_event *event)
+{
+	if (outlet->gate)
+		write_by_gate(outlet, *event);
+	else
+		write_event(outlet, event);
 }
 
 void gt_outlet_open(struct gt_outlet *outlet)
@@ -108,7 +115,8 @@ bool gt_outlet_filter(struct gt_outlet *outlet, const struct gt_event *event)
 }
 
 /* Each file has the names. */
-static void keep_event(struct gt_outlet *outlet, const struct gt_event *event)
+static __attribute__((noinline)) void keep_event(struct gt_outlet *outlet,
+						 const struct gt_event *event)
 {
 	if (event->kind == GT_EVENT_THREAD || event->kind == GT_EVENT_STREAM) {
 		gt_segments_see(&outlet->output->segments, event);
@@ -116,6 +124,18 @@ static void keep_event(struct gt_outlet *outlet, const struct gt_event *event)
 	} else if (!gt_recorder_keep(outlet->recorder, event)) {
 		lose(outlet, event, &outlet->output->lost.memory);
 	}
+}
+
+/* Until there is a file, or none can be. */
+static __attribute__((noinline)) void take_early(struct gt_outlet *outlet,
+						 const struct gt_event *event)
+{
+	if (needs_file(outlet, event))
+		gt_outlet_open(outlet);
+	if (is_decided(outlet))
+		gt_outlet_write(outlet, event);
+	else if (!gt_waiting_push(&outlet->early, event))
+		lose(outlet, event, &outlet->output->lost.early);
 }
 
 void gt_outlet_event(struct gt_outlet *outlet, const struct gt_event *event)
@@ -126,16 +146,12 @@ void gt_outlet_event(struct gt_outlet *outlet, const struct gt_event *event)
 		gt_filters_see(outlet->filters, event);
 	if (event->end > outlet->newest)
 		outlet->newest = event->end;
-	if (outlet->recorder) {
+	if (outlet->recorder)
 		keep_event(outlet, event);
-		return;
-	}
-	if (!is_decided(outlet) && needs_file(outlet, event))
-		gt_outlet_open(outlet);
-	if (is_decided(outlet))
+	else if (is_decided(outlet))
 		gt_outlet_write(outlet, event);
-	else if (!gt_waiting_push(&outlet->early, event))
-		lose(outlet, event, &outlet->output->lost.early);
+	else
+		take_early(outlet, event);
 }
 
 void gt_outlet_note(struct gt_outlet *outlet, const struct gt_note_event *note)

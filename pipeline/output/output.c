@@ -326,15 +326,13 @@ static void update_metadata(struct gt_output *output)
 }
 
 /* That ranks meet by NCCL the first kernel of it tells, however the library came in. */
-static void see_backend(struct gt_output *output, const struct gt_event *event)
+static __attribute__((noinline)) void see_backend(struct gt_output *output,
+						  const struct gt_string *kernel)
 {
 	struct gt_metadata *metadata = output->metadata;
 
-	if (event->kind != GT_EVENT_KERNEL || event->kernel.name == output->kernel)
-		return;
-	output->kernel = event->kernel.name;
-	if (!event->kernel.name || strncmp(event->kernel.name->text, "nccl", 4) != 0 ||
-	    !strcmp(metadata->backend, "nccl"))
+	output->kernel = kernel;
+	if (!kernel || strncmp(kernel->text, "nccl", 4) != 0 || !strcmp(metadata->backend, "nccl"))
 		return;
 	gt_text_format(metadata->backend, sizeof(metadata->backend), "nccl");
 	metadata->generation++;
@@ -342,7 +340,8 @@ static void see_backend(struct gt_output *output, const struct gt_event *event)
 
 void gt_output_event(struct gt_output *output, const struct gt_event *event)
 {
-	see_backend(output, event);
+	if (event->kind == GT_EVENT_KERNEL && event->kernel.name != output->kernel)
+		see_backend(output, event->kernel.name);
 	update_metadata(output);
 	gt_segments_see(&output->segments, event);
 	output->writer->ops->event(output->writer, event);

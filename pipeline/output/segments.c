@@ -127,10 +127,18 @@ static bool is_newer(uint32_t id, uint32_t newest)
 	return newest - id >= NEIGHBOURS;
 }
 
+/* Apart, as few events are names. */
+static __attribute__((noinline)) void keep_name(struct gt_segments *segments,
+						const struct gt_event *event)
+{
+	struct gt_event *place = place_of_name(segments, event);
+
+	if (place)
+		*place = *event;
+}
+
 void gt_segments_see(struct gt_segments *segments, const struct gt_event *event)
 {
-	struct gt_event *place;
-
 	if (!segments->possible && !segments->remembers)
 		return;
 	if (event->end > segments->newest)
@@ -138,11 +146,8 @@ void gt_segments_see(struct gt_segments *segments, const struct gt_event *event)
 	if (event->kind == GT_EVENT_API && event->correlation &&
 	    is_newer(event->correlation, (uint32_t)segments->newest_call))
 		segments->newest_call = event->correlation;
-	if (event->kind != GT_EVENT_THREAD && event->kind != GT_EVENT_STREAM)
-		return;
-	place = place_of_name(segments, event);
-	if (place)
-		*place = *event;
+	if (event->kind == GT_EVENT_THREAD || event->kind == GT_EVENT_STREAM)
+		keep_name(segments, event);
 }
 
 /* The next file to be closed reports the losses of a removed one, too. Records without times, or
