@@ -11,8 +11,9 @@
 /* Stream of synchronization records that concern no particular stream. */
 #define NO_STREAM        UINT32_MAX
 
-/* Bytes of a slice without arguments of its own, at most. */
+/* Bytes of a slice without arguments of its own, at most; the number of its launch. */
 #define SLICE_ROOM       120u
+#define NUMBER_ROOM      (GT_PROTO_VARINT + 1 + GT_PERFETTO_ARG_ROOM)
 
 /* The text of an argument; the others are numbers, and these the tags of their fields. */
 #define TAG_OF_TEXT      0u
@@ -365,12 +366,28 @@ static uint8_t *put_fields(const struct gt_perfetto *pf, const struct gt_event *
 	return at + kernel->tail_size;
 }
 
+/* The only argument that most slices have, in the packet that is being made: of most its lengths,
+ * too, are a byte each. NULL: not so. */
+static uint8_t *put_number(uint8_t *packet, uint8_t *stage, uint8_t *at, uint64_t number)
+{
+	uint8_t *launch = gt_proto_put_tag(at, GT_PF_STAGE_LAUNCH, GT_PROTO_WIRE_BYTES) + 1;
+	uint8_t *end = gt_perfetto_put_arg(launch, GT_PF_LAUNCH_ARG, GT_PF_ARG_GRID_ID + 1,
+					   tags[GT_PF_ARG_GRID_ID], number);
+
+	if (end - packet - 2 >= 0x80)
+		return NULL;
+	launch[-1] = (uint8_t)(end - launch);
+	stage[-1] = (uint8_t)(end - stage);
+	packet[1] = (uint8_t)(end - packet - 2);
+	return end;
+}
+
 static void put_slice(struct gt_perfetto *pf, const struct gt_event *event,
 		      const struct gt_perfetto_kernel *kernel, const struct args *own,
 		      uint64_t line)
 {
 	struct gt_proto *batch = &pf->file.batch;
-	uint8_t *packet = gt_proto_reserve(batch, SLICE_ROOM), *stage, *at;
+	uint8_t *packet = gt_proto_reserve(batch, SLICE_ROOM + NUMBER_ROOM), *stage, *at, *end;
 	size_t begin, inner, launch;
 	char text[GT_LIBRARY_TEXT_MAX];
 
@@ -379,6 +396,13 @@ static void put_slice(struct gt_perfetto *pf, const struct gt_event *event,
 	at = gt_perfetto_put_begin(pf, packet, GT_PF_SEQUENCE_GPU, event->start);
 	stage = gt_proto_put_tag(at, GT_PF_RENDER_STAGE, GT_PROTO_WIRE_BYTES) + 1;
 	at = put_fields(pf, event, kernel, stage);
+	if (own->mask == (uint64_t)1 << GT_PF_ARG_GRID_ID && !line) {
+		end = put_number(packet, stage, at, own->value[GT_PF_ARG_GRID_ID]);
+		if (end) {
+			gt_proto_written(batch, end);
+			return;
+		}
+	}
 	stage[-1] = (uint8_t)(at - stage);
 	packet[1] = (uint8_t)(at - packet - 2);
 	begin = batch->length + 2;
