@@ -139,7 +139,8 @@ static void sift_down(struct gt_reorder *window, struct key last)
 	window->heap[i] = last;
 }
 
-/* An event has left the caches when its turn comes: the one after the next is asked for now. */
+/* An event has left the caches when its turn comes: the one after the next is
+ * fetched. */
 static void fetch(const struct gt_reorder *window, uint32_t i)
 {
 	const char *event = (const char *)&window->events[*run_at(window, i)];

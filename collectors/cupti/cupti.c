@@ -142,7 +142,7 @@ static void end_buffer(struct gt_cupti_reading *reading, struct gt_translate *tr
 #define LINE_BYTES  64u
 #define AHEAD_LINES 4u
 
-/* Another processor wrote the records a moment ago: what is read soon is asked for now. */
+/* Another processor wrote the records a moment ago: what is read soon is fetched. */
 static void fetch_ahead(const void *record)
 {
 	for (size_t i = 0; i < AHEAD_LINES; i++)

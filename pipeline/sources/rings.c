@@ -228,7 +228,7 @@ static uint64_t drain_ring(struct gt_rings *rings, struct gt_thread *thread, uin
 		record = gt_ring_next(&thread->ring);
 		if (!record)
 			break;
-		/* of another processor, too: what is read soon is asked for now */
+		/* of another processor, too: what is read soon is fetched */
 		__builtin_prefetch((const char *)record + FETCHED_AHEAD);
 		/* what the thread opened before it had a ring */
 		gt_ranges_take_early(rings->ranges);

@@ -1,11 +1,12 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""What one launch with its kernel makes the writing thread do, by stage: instructions and memory accesses, by callgrind.
+"""What one launch with its kernel makes the writing thread do, by stage: instructions and memory accesses, by
+callgrind.
 
     drain_parts.py BUILD [FORMAT...]
 
-The difference of 6000 and 2000 launches, 40 frames deep; FORMAT: chrome, perfetto (both if none is given). Memory that is
-cleared for CUPTI's buffers is left out: it comes in blocks of megabytes.
+The difference of 6000 and 2000 launches, 40 frames deep; FORMAT: chrome, perfetto (both if none is given). Memory
+that is cleared for CUPTI's buffers is left out: it comes in blocks of megabytes.
 """
 import collections
 import glob
@@ -19,15 +20,17 @@ FEW, MANY = 2000, 6000
 SOURCE = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 STAGES = (("reads CUPTI's buffers", r"collectors/cupti/(cupti|buffers|relay|memory)|simcuda"),
           ("translates records", r"collectors/cupti/records|collectors/symbols|core/(hash|intern)\.|guest/clock"),
-          ("reads calls, their stacks", r"pipeline/sources|core/(ring|stack|thread)\.|collectors/(call|nvtx|trigger)|cuda_api"),
+          ("reads calls, their stacks",
+           r"pipeline/sources|core/(ring|stack|thread)\.|collectors/(call|nvtx|trigger)|cuda_api"),
           ("joins them", r"pipeline/join|core/correlate"), ("ranges", r"pipeline/ranges"),
           ("file, ledger, windows", r"pipeline/output|writers/(file|sink|packed|write_behind)|core/schema/ledger"),
           ("orders GPU work, its tracks", r"writers/reorder|core/tracks"),
           ("formats", r"writers/(chrome|perfetto)|core/(json|schema)"))
+OTHER = "other, libc"
 
 
 def stage_of(place):
-    return next((name for name, pattern in STAGES if re.search(pattern, place)), "other, libc")
+    return next((name for name, pattern in STAGES if re.search(pattern, place)), OTHER)
 
 
 def simulated(build):
@@ -40,7 +43,7 @@ def profile(build, form, launches, folder):
     tracer = os.path.join(build, "preload/libgputrace.so")
     environment = dict(os.environ, LD_LIBRARY_PATH=simulated(build), SIMCUDA_TIME="virtual", LD_PRELOAD=tracer,
                        CUDA_INJECTION64_PATH=tracer, GPUTRACE_NVTX="off", GPUTRACE_FORMAT=form,
-                       GPUTRACE_OUTPUT=os.path.join(folder, "out"))
+                       GPUTRACE_EXIT_TIMEOUT="60000", GPUTRACE_OUTPUT=os.path.join(folder, "out"))
     subprocess.run(["valgrind", "--tool=callgrind", "--separate-threads=yes", "--cache-sim=yes",
                     "--callgrind-out-file=" + os.path.join(folder, "cg"),
                     os.path.join(build, "bench/gputrace-workload"), "loop", "1", str(launches), "40"],
@@ -69,7 +72,7 @@ def counts(build, form, launches):
 def each_launch(build, form):
     few, many = counts(build, form, FEW), counts(build, form, MANY)
     return {name: {key: (many[name][key] - few[name][key]) / (MANY - FEW) for key in ("instructions", "accesses")}
-            for name in [stage for stage, _ in STAGES] + ["other, libc"]}
+            for name in [stage for stage, _ in STAGES] + [OTHER]}
 
 
 def show(build, form):

@@ -119,7 +119,7 @@ static struct gt_library_call any_untyped(bool of_kernel)
 		.ranks = any(3),
 		.rank = any(3),
 		.in = 1 + any(100000),
-		.out = any(2) << any(50),
+		.out = (uint64_t)any(2) << any(50),
 		.dtype = (uint8_t)(of_kernel ? any(12) : 0),
 		.peer = any(3)};
 

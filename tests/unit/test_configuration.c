@@ -145,7 +145,7 @@ static void close_one(struct trace *t)
 	memset(&t->ledger, 0, sizeof(t->ledger));
 }
 
-/* The number changes when the translator has made the kernel anew. */
+/* The number changes when the translator has made the kernel again. */
 static void number(struct gt_event *e, struct gt_kernel_event *kinds, uint32_t *last)
 {
 	struct gt_kernel_event own = e->kernel, *kind = &kinds[any(KINDS)];
