@@ -248,15 +248,17 @@ static void note_gaps(struct gt_tracks *tracks, struct track_state *track,
 		gt_row_no_gap(row, &tracks->arena, gap->start);
 }
 
-/* Work is never in other work. */
+/* Work is never in other work, nor is an empty one that begins with it. */
 static bool add_work(struct gt_tracks *tracks, struct track_state *track,
 		     const struct gt_track_request *request)
 {
+	bool is_empty = request->end <= request->start;
+	uint64_t end = is_empty ? request->start + 1 : request->end;
 	struct gt_busy_gap gap;
 
 	if (track->row && !gt_row_fits(track->row, request->start, request->end))
 		return false;
-	if (!gt_busy_add(&track->busy, &tracks->pool, request->start, request->end, &gap))
+	if (!gt_busy_add(&track->busy, &tracks->pool, request->start, end, &gap))
 		return false;
 	note_gaps(tracks, track, request, &gap);
 	return true;
@@ -268,13 +270,14 @@ static bool add_nested(struct gt_tracks *tracks, struct track_state *track,
 {
 	bool is_late = request->start < track->last_start;
 	uint32_t depth = is_late ? 0 : track->depth;
+	uint64_t end = request->end > request->start ? request->end : request->start;
 	struct gt_busy_gap gap;
 
 	while (depth && track->ends[depth - 1] <= request->start)
 		depth--;
 	if (depth && (depth == MAX_DEPTH || request->end > track->ends[depth - 1]))
 		return false;
-	if (!depth && !gt_busy_add(&track->busy, &tracks->pool, request->start, request->end, &gap))
+	if (!depth && !gt_busy_add(&track->busy, &tracks->pool, request->start, end, &gap))
 		return false;
 	if (is_late)
 		return true;

@@ -43,8 +43,8 @@ struct gt_busy_gap {
 	uint64_t start; /* of the one behind, UINT64_MAX: there is none */
 };
 
-/* Occupies the time from @start to @end ns, if nothing stands there. False: something does, or that
- * is no longer known. */
+/* Occupies the time from @start to @end ns (@end >= @start), if nothing stands there. False:
+ * something does, or that is no longer known. */
 bool gt_busy_add(struct gt_busy *busy, struct gt_busy_pool *pool, uint64_t start, uint64_t end,
 		 struct gt_busy_gap *ret_gap);
 

@@ -65,7 +65,7 @@ Test(tracks, late_slices_go_where_they_fit)
 	cr_assert_eq(work(tracks, 1, 7, 20, 101), 2000007, "by a ns too long");
 	cr_assert_eq(work(tracks, 1, 7, 99, 101), 3000007);
 	cr_assert_eq(work(tracks, 1, 7, 20, 100), 7);
-	cr_assert_eq(work(tracks, 1, 7, 200, 200), 7, "an empty one between two");
+	cr_assert_eq(work(tracks, 1, 7, 200, 200), 2000007, "an empty one begins with another");
 	cr_assert_eq(work(tracks, 1, 7, 150, 150), 2000007);
 	cr_assert_eq(work(tracks, 1, 7, 400, 500), 7);
 	cr_assert_eq(wait(tracks, 100, 200), 1000007);
@@ -74,6 +74,19 @@ Test(tracks, late_slices_go_where_they_fit)
 	cr_assert_eq(wait(tracks, 200, 300), 1000007);
 	cr_assert_eq(wait(tracks, 310, 320), 1000007, "what is open stays open");
 	cr_assert_eq(wait(tracks, 130, 140), 48000007, "what is in there is not known any more");
+	gt_tracks_free(tracks);
+}
+
+Test(tracks, ends_before_their_starts_are_empty)
+{
+	struct gt_tracks *tracks = gt_tracks_new();
+
+	cr_assert_eq(work(tracks, 1, 7, 100, 50), 7);
+	cr_assert_eq(work(tracks, 1, 7, 40, 101), 2000007);
+	cr_assert_eq(work(tracks, 1, 7, 60, 100), 7);
+	cr_assert_eq(work(tracks, 1, 7, 80, 10), 3000007);
+	cr_assert_eq(work(tracks, 1, 7, 100, 200), 3000007);
+	cr_assert_eq(work(tracks, 1, 7, 101, 200), 7);
 	gt_tracks_free(tracks);
 }
 
@@ -358,7 +371,7 @@ static int by_row(const void *a, const void *b)
 }
 
 /* No partial overlap for any requests in any order. */
-static void check_random(uint64_t seed, uint64_t spread, size_t count)
+static void check_random(uint64_t seed, uint64_t spread, uint64_t grain, size_t count)
 {
 	struct gt_tracks *tracks = gt_tracks_new();
 	struct slice *slices = calloc(count, sizeof(*slices));
@@ -372,8 +385,8 @@ static void check_random(uint64_t seed, uint64_t spread, size_t count)
 		request.device = (seed >> 58) % 2;
 		request.context = (seed >> 54) % 3;
 		request.stream = (seed >> 50) % 5;
-		request.start = i * 10 + (seed >> 20) % spread;
-		request.end = request.start + (seed >> 40) % 50;
+		request.start = (i * 10 + (seed >> 20) % spread) / grain * grain;
+		request.end = request.start + (seed >> 40) % 50 / grain * grain;
 		gt_tracks_get(tracks, &request, &track);
 		slices[i] = (struct slice){request.kind, request.device, track.tid, request.start,
 					   request.end};
@@ -396,10 +409,12 @@ static void check_random(uint64_t seed, uint64_t spread, size_t count)
 
 Test(tracks, no_partial_overlap_whatever_comes)
 {
-	check_random(1, 1, 20000);
-	check_random(2, 40, 20000);
-	check_random(3, 4000, 20000);
-	check_random(4, 1000000, 20000);
+	check_random(1, 1, 1, 20000);
+	check_random(2, 40, 1, 20000);
+	check_random(3, 4000, 1, 20000);
+	check_random(4, 4000, 20, 20000);
+	check_random(5, 1000000, 1, 20000);
+	check_random(6, 1000000, 25, 20000);
 }
 
 #define STREAM_WORK 4000
