@@ -70,6 +70,11 @@ static struct gt_unified_facts facts_of(const struct gt_translate *t,
 		facts.why = (uint8_t)r->flags;
 		break;
 	}
+	/* The host's id is 0 here, not CPU_DEVICE_ID (CUPTI 13.0.1 on an H200). */
+	if (facts.kind == GT_UNIFIED_HTOD)
+		facts.from = GT_UNIFIED_CPU;
+	else if (facts.kind == GT_UNIFIED_DTOH)
+		facts.to = GT_UNIFIED_CPU;
 	return facts;
 }
 

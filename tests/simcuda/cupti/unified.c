@@ -48,6 +48,10 @@ static void put(const struct managed *block, CUpti_ActivityUnifiedMemoryCounterK
 
 	if (!(counted >> kind & 1))
 		return;
+	if (kind == KIND(BYTES_TRANSFER_HTOD))
+		r.srcId = 0;
+	if (kind == KIND(BYTES_TRANSFER_DTOH))
+		r.dstId = 0;
 	if (kind == KIND(THRASHING))
 		r.srcId = block->devices;
 #if SIM_CUPTI_VERSION >= 26
