@@ -35,7 +35,7 @@ _Atomic uint32_t gt_thread_epoch;
 /* The blocks in the spool, for recovery. */
 #define SPOOLED_MAX 1024u
 struct spooled {
-	_Atomic uint64_t refused;
+	struct gt_thread_refused refused;
 	_Atomic uint32_t count;
 	uint64_t blocks[SPOOLED_MAX];
 };
@@ -45,7 +45,7 @@ static struct {
 	struct spooled *spooled; /* NULL: there is no spool */
 	struct gt_thread *_Atomic first;
 	_Atomic size_t bytes;
-	_Atomic uint64_t refused; /* if there is no spool */
+	struct gt_thread_refused refused; /* if there is no spool */
 	_Atomic uint64_t degraded;
 	_Atomic bool stopped;
 	bool cannot_grow; /* there was no memory; the drain thread's */
@@ -77,7 +77,7 @@ int gt_threads_start(const struct gt_thread_limits *limits)
 	registry.limits = *limits;
 	atomic_store(&registry.first, NULL);
 	atomic_store(&registry.bytes, 0);
-	atomic_store(&registry.refused, 0);
+	registry.refused = (struct gt_thread_refused){0};
 	atomic_store(&registry.degraded, 0);
 	atomic_store(&registry.stopped, false);
 	registry.cannot_grow = !limits->grow;
@@ -235,14 +235,9 @@ struct gt_thread *gt_thread_first_sight(uint32_t percent)
 	return thread;
 }
 
-static _Atomic uint64_t *refused_calls(void)
+struct gt_thread_refused *gt_threads_refused(void)
 {
 	return registry.spooled ? &registry.spooled->refused : &registry.refused;
-}
-
-void gt_thread_refuse(void)
-{
-	atomic_fetch_add_explicit(refused_calls(), 1, memory_order_relaxed);
 }
 
 struct gt_thread *gt_threads_first(void)
@@ -264,17 +259,13 @@ uint64_t gt_threads_degraded(void)
 	return atomic_load_explicit(&registry.degraded, memory_order_relaxed);
 }
 
-uint64_t gt_threads_refused(void)
+const struct gt_thread_refused *gt_threads_refused_in(const struct gt_spool_view *view)
 {
-	return atomic_load_explicit(refused_calls(), memory_order_relaxed);
-}
-
-uint64_t gt_threads_refused_in(const struct gt_spool_view *view)
-{
+	static const struct gt_thread_refused none;
 	const struct spooled *spooled =
 		gt_spool_view_root(view, GT_SPOOL_THREADS, sizeof(*spooled));
 
-	return spooled ? atomic_load(&spooled->refused) : 0;
+	return spooled ? &spooled->refused : &none;
 }
 
 void gt_threads_each(const struct gt_spool_view *view,

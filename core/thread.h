@@ -84,8 +84,13 @@ extern _Atomic uint32_t gt_thread_epoch; /* 0: no registry */
  * the memory. A few system calls, no malloc. NULL: refused. */
 struct gt_thread *gt_thread_first_sight(uint32_t percent);
 
-/* Counts a call that found no block. */
-void gt_thread_refuse(void);
+/* What found no block: calls, calls inside them, blocks of PyTorch. */
+struct gt_thread_refused {
+	_Atomic uint64_t calls, nested, tensors;
+};
+
+/* To be counted by whoever found none. Any thread. */
+struct gt_thread_refused *gt_threads_refused(void);
 
 /* Whether @self, which may be NULL, is a block of the current registry. Hot. */
 static inline bool gt_thread_is_known(const struct gt_thread *self)
@@ -95,18 +100,13 @@ static inline bool gt_thread_is_known(const struct gt_thread *self)
 		1);
 }
 
-/* The calling thread's block, for a CUDA call. NULL: refused (counted). Hot: two loads and a
- * compare. */
+/* The calling thread's block, for a CUDA call. NULL: refused; the caller counts it. Hot: two loads
+ * and a compare. */
 static inline struct gt_thread *gt_thread_get(void)
 {
 	struct gt_thread *self = gt_thread_self;
 
-	if (gt_thread_is_known(self))
-		return self;
-	self = gt_thread_first_sight(100);
-	if (!self)
-		gt_thread_refuse();
-	return self;
+	return gt_thread_is_known(self) ? self : gt_thread_first_sight(100);
 }
 
 /* The same for anything but a CUDA call: a new thread is refused when less than a quarter of the
@@ -146,9 +146,8 @@ struct gt_spool_view;
 void gt_threads_each(const struct gt_spool_view *view,
 		     void (*found)(void *context, const struct gt_thread *thread), void *context);
 
-/* Calls that found no block: memory limit, or no memory. Now, and in a spool. */
-uint64_t gt_threads_refused(void);
-uint64_t gt_threads_refused_in(const struct gt_spool_view *view);
+/* The same in a spool. */
+const struct gt_thread_refused *gt_threads_refused_in(const struct gt_spool_view *view);
 
 /* Drain thread: the ring is filling up, and may be larger from now on: at most 16 times as large as
  * it usually is, in the first half of the memory. A few system calls, once or twice in its life. */

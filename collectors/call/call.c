@@ -141,9 +141,12 @@ size_t gt_call_state_bytes(void)
 	return sizeof(struct call_state);
 }
 
-/* The last call for which this thread had no block: those inside it may find one, which another
+/* The open call for which this thread had no block: those inside it may find one, which another
  * thread has left meanwhile. */
-static __thread uint32_t refused;
+static __thread struct {
+	uint32_t correlation, depth;
+	uintptr_t frame;
+} refused;
 
 struct call_state *gt_call_state(struct gt_thread *thread)
 {
@@ -151,8 +154,10 @@ struct call_state *gt_call_state(struct gt_thread *thread)
 
 	if (__builtin_expect(!state->ready, 0)) {
 		gt_unwind_thread_init(&state->unwind);
-		state->correlation = refused;
-		state->depth = refused != 0;
+		state->correlation = refused.correlation;
+		state->depth = refused.depth;
+		state->frame = refused.frame;
+		refused.depth = 0;
 		state->stamp.random = thread->tid;
 		state->ready = true;
 	}
@@ -245,11 +250,28 @@ void gt_call_change_source(void)
  * that the open one is gone. This does not hold for equal ids, as of a runtime call and the driver
  * call inside it: frames are those of CUPTI's callbacks, and their depth differs on the two paths.
  */
+static bool is_inside(uintptr_t outer, uint32_t of_outer, uintptr_t frame, uint32_t correlation)
+{
+	return frame < outer || (correlation && of_outer == correlation);
+}
+
 static bool is_nested(const struct call_state *state, uintptr_t frame, uint32_t correlation)
 {
-	if (state->depth == 0)
-		return false;
-	return frame < state->frame || (correlation && state->correlation == correlation);
+	return state->depth && is_inside(state->frame, state->correlation, frame, correlation);
+}
+
+static void refuse_call(uintptr_t frame, uint32_t correlation)
+{
+	bool nested =
+		refused.depth && is_inside(refused.frame, refused.correlation, frame, correlation);
+	struct gt_thread_refused *count = gt_threads_refused();
+
+	atomic_fetch_add(nested ? &count->nested : &count->calls, 1);
+	refused.depth = nested ? refused.depth + 1 : 1;
+	if (nested)
+		return;
+	refused.correlation = correlation;
+	refused.frame = frame;
 }
 
 void gt_call_set_tags(void (*enter)(uint64_t id), void (*leave)(void))
@@ -406,7 +428,7 @@ void gt_call_enter(enum gt_api_domain domain, uint32_t cbid, uint32_t correlatio
 		goto out;
 	thread = gt_thread_get();
 	if (!thread) {
-		refused = correlation;
+		refuse_call(frame, correlation);
 		goto out;
 	}
 	state = gt_call_state(thread);
@@ -485,9 +507,12 @@ void gt_call_exit(enum gt_api_domain domain, uint32_t cbid, int32_t result)
 	int saved = errno;
 	uint64_t end = 0;
 
-	if (!thread || !gt_forkguard_holds() ||
-	    thread->epoch != atomic_load_explicit(&gt_thread_epoch, memory_order_relaxed))
+	if (!gt_forkguard_holds())
 		return;
+	if (!gt_thread_is_known(thread)) {
+		refused.depth -= refused.depth != 0;
+		return;
+	}
 	state = gt_call_state(thread);
 	if (state->depth == 0 || --state->depth > 0)
 		return;

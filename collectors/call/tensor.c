@@ -68,5 +68,7 @@ void gt_call_put_tensor(const struct gt_tensor *tensor)
 	thread = gt_thread_get();
 	if (thread)
 		put(thread, (uintptr_t)__builtin_frame_address(0), tensor);
+	else
+		atomic_fetch_add(&gt_threads_refused()->tensors, 1);
 	errno = saved;
 }

@@ -127,9 +127,31 @@ Test(call, inside_one_that_found_no_block)
 {
 	start_threads(1);
 	gt_call_enter(GT_API_RUNTIME, LAUNCH, 7);
-	cr_assert_eq(gt_threads_refused(), 1);
+	cr_assert_eq(gt_threads_refused()->calls, 1);
 	start_threads(64 << 20);
 	two_inside(enter_below);
+}
+
+static void refuse_two(uint32_t first)
+{
+	for (uint32_t id = first; id < first + 2; id++) {
+		enter_below(GT_API_RUNTIME, LAUNCH, id);
+		gt_call_enter(GT_API_DRIVER, DRIVER, id);
+		gt_call_exit(GT_API_DRIVER, DRIVER, 0);
+		gt_call_exit(GT_API_RUNTIME, LAUNCH, 0);
+	}
+}
+
+Test(call, each_that_found_no_block_is_counted_once)
+{
+	start_threads(1);
+	refuse_two(7);
+	cr_assert_eq(gt_threads_refused()->calls, 2);
+	cr_assert_eq(gt_threads_refused()->nested, 2);
+	start_threads(64 << 20);
+	gt_call_enter(GT_API_RUNTIME, LAUNCH, 9);
+	gt_call_exit(GT_API_RUNTIME, LAUNCH, 0);
+	expect_one(GT_API_RUNTIME, 9, 0);
 }
 
 Test(call, inside_one_that_found_the_ring_full)
