@@ -48,12 +48,21 @@ class TestPages(unittest.TestCase):
     REPORT = {"address": 4096, "bytes": 8192, "pages": 2, "counted": 2}
 
     def events(self, *places):
-        return [{"name": name, "args": {"address": address, "bytes": 4096}} for name, address in places]
+        return [{"name": name, "args": {"address": address, "bytes": 4096} | self.ends(name)} for name, address in places]
+
+    def ends(self, name):
+        return dict(zip(("from", "to"), pages.ENDS.get(name, ())))
 
     def test_both_ways_and_both_sides(self):
         found = pages.seen(self.events(*((kind, 8192) for kind in pages.KINDS)), self.REPORT)
         self.assertEqual(found["bytes"]["migration HtoD"], 4096)
         self.assertEqual(pages.faults_of(found, self.REPORT, True), [])
+
+    def test_wrong_end(self):
+        events = self.events(*((kind, 8192) for kind in pages.KINDS))
+        events[0]["args"]["from"] = "GPU 0"
+        self.assertEqual(pages.faults_of(pages.seen(events, self.REPORT), self.REPORT, True),
+                         ["1 migration HtoD from GPU 0 to GPU 0"])
 
     def test_none_and_elsewhere(self):
         found = pages.seen(self.events(("migration HtoD", 12288), *((kind, 4096) for kind in pages.KINDS[1:])),

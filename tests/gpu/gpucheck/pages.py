@@ -7,13 +7,14 @@ from gpucheck import judge, programs
 
 KINDS = ("migration HtoD", "migration DtoH", "CPU page fault", "GPU page faults")
 COLUMNS = {"To GPU (B)": "migration HtoD", "To CPU (B)": "migration DtoH"}  # of `gputrace memory`
+ENDS = {"migration HtoD": ("CPU", "GPU 0"), "migration DtoH": ("GPU 0", "CPU")}
 ALLOCATES = "allocate_managed"
 
 
 def seen(events, report):
-    """Of the events by their name: how many in the memory, and their bytes; how many elsewhere."""
+    """Of the events by their name: how many in the memory, and their bytes; how many elsewhere, and astray."""
     first, end = report["address"], report["address"] + report["bytes"]
-    count, size, elsewhere = (collections.Counter() for _ in range(3))
+    count, size, elsewhere, astray = (collections.Counter() for _ in range(4))
     for event in events:
         args = event["args"]
         if not first <= args.get("address", 0) < end:
@@ -21,13 +22,17 @@ def seen(events, report):
             continue
         count[event["name"]] += 1
         size[event["name"]] += args.get("bytes", 0)
-    return {"count": dict(count), "bytes": dict(size), "elsewhere": dict(elsewhere)}
+        ends = (args.get("from"), args.get("to"))
+        if event["name"] in ENDS and ends != ENDS[event["name"]]:
+            astray[f"{event['name']} from {ends[0]} to {ends[1]}"] += 1
+    return {"count": dict(count), "bytes": dict(size), "elsewhere": dict(elsewhere), "astray": dict(astray)}
 
 
 def faults_of(found, report, is_real):
     """What is wrong with the events. On a device that computes, each page came to the kernel."""
     faults = [f"no {kind} in the program's managed memory" for kind in KINDS if not found["count"].get(kind)]
     faults += [f"{number} {kind} elsewhere" for kind, number in found["elsewhere"].items()]
+    faults += [f"{number} {what}" for what, number in found["astray"].items()]
     if is_real and report["counted"] != report["pages"]:
         faults.append(f"the kernel counted {report['counted']} pages up instead of {report['pages']}")
     return faults
