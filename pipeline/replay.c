@@ -173,18 +173,21 @@ static void take_range_end(struct recovery *r)
 }
 
 /* The process may have been busy for long when it died: its last clock sample does not bound
- * the times of its records, one of now does. Not when the machine was restarted or its clock set
- * back. */
+ * the times of its records, one of now does. It changes none of them, for the process may have
+ * written some. Not when the machine was restarted or its clock set back. */
 static void look_again(struct gt_clock *clock)
 {
-	const struct gt_clock_sample *last = &clock->samples[clock->count - 1], *now;
+	const struct gt_clock_sample last = clock->samples[clock->count - 1];
+	struct gt_clock_sample *now;
 	struct gt_clock later = *clock;
 	int64_t step;
 
 	gt_clock_sample(&later, &step);
 	now = &later.samples[later.count - 1];
-	if (!step && now->realtime > last->realtime && now->monotonic > last->monotonic)
-		*clock = later;
+	if (step || now->realtime <= last.realtime || now->monotonic <= last.monotonic)
+		return;
+	now->realtime = now->monotonic + (last.realtime - last.monotonic);
+	*clock = later;
 }
 
 static void take_clock(struct recovery *r)

@@ -44,6 +44,7 @@ struct buffers_slot {
 	uint64_t order;           /* of completion */
 	_Atomic uint64_t request; /* number of the request that it answered */
 	uint64_t read;            /* time when it was read, trace ns */
+	uint64_t sampled;         /* the clock that it was read by */
 	bool foreign;             /* a copy of another tool's buffer */
 };
 
@@ -395,6 +396,7 @@ void gt_cupti_buffers_recycle(const struct gt_cupti_buffer *buffer, uint64_t now
 
 		if (atomic_load(&slot->state) == SLOT_FULL && slot->data == buffer->data) {
 			slot->read = now;
+			slot->sampled = buffer->sampled;
 			if (gt_spool_holds(slot->data))
 				atomic_store(&slot->state, SLOT_READ);
 			else
@@ -642,6 +644,8 @@ void gt_cupti_buffers_each(const struct gt_spool_view *view,
 						  .order = slots[i].order,
 						  .foreign = gt_spool_bool(&slots[i].foreign),
 						  .was_read = state == SLOT_READ,
+						  .read = slots[i].read,
+						  .sampled = slots[i].sampled,
 						  .unfinished = state == SLOT_CUPTI};
 
 		if (state != SLOT_FULL && state != SLOT_READ && state != SLOT_CUPTI)

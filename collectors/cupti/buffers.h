@@ -25,6 +25,7 @@ struct gt_cupti_buffer {
 	bool foreign; /* a copy of another tool's buffer: pointers in its records are that tool's */
 	uint64_t order;   /* of completion */
 	uint64_t request; /* which request it answered, from 1 on */
+	uint64_t sampled; /* its reader's: gt_clock_newest of the clock it is read by; 0: unknown */
 };
 
 /* @buffer_bytes: size of a buffer at most; @max_bytes: of all together, and one buffer has at most
@@ -85,6 +86,8 @@ struct gt_cupti_spooled {
 	bool foreign;    /* as above */
 	bool was_read;   /* all its records were taken, and are counted */
 	bool unfinished; /* CUPTI still had it: at most @valid bytes, zero after its records */
+	/* of one that was read: trace ns, and by which clock; 0: not known */
+	uint64_t read, sampled;
 };
 
 struct gt_spool_view;

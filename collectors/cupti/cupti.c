@@ -111,8 +111,10 @@ bool gt_cupti_read_begin(struct gt_cupti_reading *ret_reading, const struct gt_t
 {
 	*ret_reading = (struct gt_cupti_reading){.last = NULL};
 	gt_cupti_relay_serve();
-	if (gt_cupti_buffers_next(&ret_reading->buffer))
+	if (gt_cupti_buffers_next(&ret_reading->buffer)) {
+		ret_reading->buffer.sampled = gt_clock_newest(translate->clock);
 		return true;
+	}
 	gt_cupti_buffers_prepare(translate->spill, translate->context);
 	return false;
 }

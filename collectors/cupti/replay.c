@@ -319,6 +319,7 @@ void gt_cupti_replay_delivered(struct gt_translate *translate)
 		gt_translate_note_lengths(how.notes, translate->version);
 	while (how.notes && gt_cupti_buffers_next(&buffer)) {
 		translate->borrowed = buffer.foreign;
+		buffer.sampled = gt_clock_newest(translate->clock);
 		gt_ledger_add(translate->ledger, GT_LEDGER_RECORDS_UNREADABLE_BYTES,
 			      gt_cupti_replay(&how, buffer.data, buffer.valid));
 		if (translate->read)

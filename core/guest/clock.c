@@ -79,6 +79,15 @@ void gt_clock_sample(struct gt_clock *clock, int64_t *ret_step)
 	clock->samples[clock->count++] = now;
 }
 
+struct gt_clock gt_clock_as_of(const struct gt_clock *clock, uint64_t newest)
+{
+	struct gt_clock then = *clock;
+
+	while (then.count > 1 && gt_clock_newest(&then) > newest)
+		then.count--;
+	return then;
+}
+
 /* Converts a REALTIME stamp with the last sample before it. After a step back two samples qualify;
  * the newer one is right, because records are converted soon after they were made. */
 uint64_t gt_clock_from_realtime(const struct gt_clock *clock, uint64_t ns)

@@ -66,6 +66,16 @@ void gt_clock_init(struct gt_clock *clock);
  * Drain thread. */
 void gt_clock_sample(struct gt_clock *clock, int64_t *ret_step);
 
+/* Tells the newest sample from others: its MONOTONIC ns. Drain thread. */
+static inline uint64_t gt_clock_newest(const struct gt_clock *clock)
+{
+	return clock->samples[clock->count - 1].monotonic;
+}
+
+/* @clock as it was when gt_clock_newest was @newest: it converts to the same times again. Later
+ * samples are left out, but for one. */
+struct gt_clock gt_clock_as_of(const struct gt_clock *clock, uint64_t newest);
+
 /* MONOTONIC ns -> trace ns. Any thread. */
 static inline uint64_t gt_clock_from_monotonic(const struct gt_clock *clock, uint64_t ns)
 {

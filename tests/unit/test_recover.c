@@ -107,6 +107,35 @@ Test(recover, takes_times_by_the_look_at_the_clock_that_the_file_has)
 	free(text);
 }
 
+/* The stamps were ahead of the clock, and the process looked at it again when it had read them, and
+ * written their work. */
+Test(recover, takes_times_of_read_buffers_by_the_clock_that_they_were_read_by)
+{
+	struct gt_clock *clock = &template.clock;
+	struct gt_cupti_buffer buffer;
+	char *text, start[64];
+	uint64_t time;
+
+	if (!template_begin())
+		cr_skip("no tmpfs with enough room");
+	template_calls(1);
+	template_kernels(1, "_Z5scalePffi");
+	cr_assert(gt_cupti_buffers_next(&buffer));
+	buffer.sampled = gt_clock_newest(clock);
+	gt_cupti_buffers_recycle(&buffer, template.metadata.start);
+	time = gt_clock_from_realtime(clock, clock->first.realtime + 1000) - template.metadata.base;
+	clock->samples[clock->count] = clock->first;
+	clock->samples[clock->count].monotonic += 486;
+	clock->samples[clock->count++].realtime += 500;
+	gt_spooling_clock(&template.spooling);
+	gt_release_buffers(&template.release);
+	snprintf(start, sizeof(start), "\"ts\": %" PRIu64 ".%03" PRIu64 ", \"dur\": 0.500,",
+		 time / 1000, time % 1000);
+	text = recover();
+	cr_assert_eq(count(text, start), 1, "%s not in %s", start, text);
+	free(text);
+}
+
 /* A newer CUPTI with longer records, whose additional fields look like the kind of a record. */
 Test(recover, finds_the_lengths_of_records)
 {
