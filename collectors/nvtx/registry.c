@@ -14,7 +14,8 @@
 #include "core/hash.h"
 #include "core/intern.h"
 
-#define ARENA_BYTES (32u << 20) /* address space; pages are touched at first use */
+#define ARENA_BYTES (32u << 20) /* address space; pages are charged and touched at first use */
+#define CHARGED     (64u << 10) /* at once */
 #define BUCKETS     4096u
 #define ALIGNMENT   16u /* unit of the references */
 
@@ -40,13 +41,35 @@ int gt_nvtx_registry_start(void)
 
 	if (get())
 		return 0;
-	fresh = gt_memory_map(size);
-	if (!fresh)
+	if (!gt_memory_charge(sizeof(*fresh) + CHARGED))
 		return -ENOMEM;
+	fresh = gt_memory_reserve(size);
+	if (!fresh) {
+		gt_memory_uncharge(sizeof(*fresh) + CHARGED);
+		return -ENOMEM;
+	}
 	fresh->used = ALIGNMENT; /* reference 0 is none */
-	if (!atomic_compare_exchange_strong(&registry, &expected, fresh))
-		gt_memory_unmap(fresh, size); /* another thread was first */
+	if (!atomic_compare_exchange_strong(&registry, &expected, fresh)) {
+		gt_memory_unreserve(fresh, size); /* another thread was first */
+		gt_memory_uncharge(sizeof(*fresh) + CHARGED);
+	}
 	return 0;
+}
+
+/* The first is charged with the table. */
+static size_t to_charge(size_t from, size_t to)
+{
+	return ((to - 1) / CHARGED - (from - 1) / CHARGED) * CHARGED;
+}
+
+static bool claims(size_t at, size_t size)
+{
+	size_t charged;
+
+	if (at + size > ARENA_BYTES)
+		return false;
+	charged = to_charge(at, at + size);
+	return !charged || gt_memory_charge(charged);
 }
 
 void *gt_nvtx_registry_room(size_t size)
@@ -58,13 +81,15 @@ void *gt_nvtx_registry_room(size_t size)
 	if (!r || size > ARENA_BYTES)
 		return NULL;
 	at = atomic_load_explicit(&r->used, memory_order_relaxed);
-	do {
-		if (at + rounded > ARENA_BYTES) {
-			atomic_fetch_add_explicit(&r->refused, 1, memory_order_relaxed);
-			return NULL;
-		}
-	} while (!atomic_compare_exchange_weak(&r->used, &at, at + rounded));
-	return r->arena + at;
+	while (claims(at, rounded)) {
+		size_t charged = to_charge(at, at + rounded);
+
+		if (atomic_compare_exchange_weak(&r->used, &at, at + rounded))
+			return r->arena + at;
+		gt_memory_uncharge(charged);
+	}
+	atomic_fetch_add_explicit(&r->refused, 1, memory_order_relaxed);
+	return NULL;
 }
 
 static bool is_known_by_text(enum gt_nvtx_kind kind)

@@ -10,6 +10,7 @@
 #include <sys/mman.h>
 
 #include "core/guest/seccomp.h"
+#include "core/guest/text.h"
 
 #define ARENA_BLOCK (256u * 1024u)
 #define RESERVE     ((size_t)4 << 20) /* a writer with its window takes 3 MiB */
@@ -20,10 +21,13 @@ struct gt_arena_block {
 };
 
 static struct {
-	_Atomic size_t limit, now, peak;
+	_Atomic size_t limit, kept, now, peak;
 	_Atomic uint64_t refused, failed;
 	const char *_Atomic cause; /* of the limit */
 } memory;
+
+static __thread bool uses_kept;
+static __thread bool was_refused; /* the last mapping that failed, by the limit */
 
 static _Atomic(const struct gt_memory_survivor *) survivor;
 
@@ -60,6 +64,30 @@ const char *gt_memory_limit_cause(void)
 	return cause ? cause : "--max-rss";
 }
 
+void gt_memory_keep(size_t bytes)
+{
+	atomic_store(&memory.kept, bytes);
+}
+
+void gt_memory_use_kept(bool uses)
+{
+	uses_kept = uses;
+}
+
+void gt_memory_why(char *ret_text, size_t size)
+{
+	const char *cause = gt_memory_limit_cause();
+
+	if (!was_refused)
+		gt_text_format(ret_text, size, "the system gives no more, see ulimit -v");
+	else if (strcmp(cause, GT_MEMORY_CGROUP) != 0)
+		gt_text_format(ret_text, size, "%s=%luM", cause,
+			       (unsigned long)(atomic_load(&memory.limit) >> 20));
+	else
+		gt_text_format(ret_text, size, "%s, of which the tracer may take %lu MiB", cause,
+			       (unsigned long)(atomic_load(&memory.limit) >> 20));
+}
+
 struct gt_memory_counts gt_memory_count(void)
 {
 	return (struct gt_memory_counts){.now = atomic_load(&memory.now),
@@ -71,12 +99,14 @@ struct gt_memory_counts gt_memory_count(void)
 bool gt_memory_charge(size_t bytes)
 {
 	size_t limit = atomic_load(&memory.limit);
+	size_t kept = uses_kept ? 0 : atomic_load(&memory.kept);
 	size_t now = atomic_fetch_add(&memory.now, bytes) + bytes;
 	size_t peak = atomic_load(&memory.peak);
 
-	if (limit && now > limit) {
+	if (limit && now + kept > limit) {
 		atomic_fetch_sub(&memory.now, bytes);
 		atomic_fetch_add(&memory.refused, 1);
+		was_refused = true;
 		return false;
 	}
 	while (now > peak && !atomic_compare_exchange_weak(&memory.peak, &peak, now))
@@ -86,9 +116,10 @@ bool gt_memory_charge(size_t bytes)
 
 bool gt_memory_is_ample(size_t bytes)
 {
-	size_t limit = atomic_load(&memory.limit);
+	size_t limit = atomic_load(&memory.limit), kept = atomic_load(&memory.kept);
 
-	return !limit || atomic_load(&memory.now) + bytes + RESERVE <= limit;
+	return !limit ||
+	       atomic_load(&memory.now) + bytes + (kept > RESERVE ? kept : RESERVE) <= limit;
 }
 
 void gt_memory_uncharge(size_t bytes)
@@ -100,6 +131,7 @@ static void fail(size_t bytes)
 {
 	gt_memory_uncharge(bytes);
 	atomic_fetch_add(&memory.failed, 1);
+	was_refused = false;
 }
 
 void *gt_memory_reserve(size_t size)

@@ -43,6 +43,16 @@ void gt_memory_limit(size_t bytes, const char *cause);
 /* That text. Any thread. */
 const char *gt_memory_limit_cause(void);
 
+/* Keeps so many bytes of the limit for what a trace cannot do without, its file and writer: other
+ * mappings are refused as if the limit was that much lower. 0: nothing is kept any more. */
+void gt_memory_keep(size_t bytes);
+
+/* Whether the calling thread, of ours, makes what that is kept for. */
+void gt_memory_use_kept(bool uses);
+
+/* Why the calling thread's last mapping failed, as "--max-rss=64M reached". Any thread. */
+void gt_memory_why(char *ret_text, size_t size);
+
 /* Memory of the tracer. */
 struct gt_memory_counts {
 	size_t now, peak; /* bytes */

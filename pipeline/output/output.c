@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "core/guest/log.h"
+#include "core/guest/memory.h"
 #include "core/guest/sys.h"
 #include "core/guest/text.h"
 #include "core/identity.h"
@@ -18,6 +19,9 @@
 #include "pipeline/spool/spooled.h"
 #include "writers/deflate.h"
 #include "writers/file.h"
+
+/* What a file takes until it is open: its writer, its window of GPU work, its sink. */
+#define FILE_BYTES ((size_t)6 << 20)
 
 static int folder_name(const struct gt_config *config, char *ret_path, size_t size)
 {
@@ -41,11 +45,13 @@ static bool packs(const struct gt_config *config)
 void gt_output_find(struct gt_output *output)
 {
 	const char *temporary = gt_identity_env("TMPDIR");
+	bool is_null = !strcmp(gt_config_text(output->config, GT_CONFIG_FORMAT), "null");
 	char name[sizeof(output->folder)];
 
 	if (packs(output->config) && !gt_deflate_is_there())
 		gt_log_say("the trace stays plain: this build has no ISA-L to compress it with; "
 			   "gputrace compress FILE does it afterwards");
+	gt_memory_keep(is_null ? 0 : FILE_BYTES);
 	output->folder_error = folder_name(output->config, name, sizeof(name));
 	gt_sys_absolute(name, output->folder, sizeof(output->folder));
 	if (temporary)
@@ -124,9 +130,11 @@ static int open_writer(struct gt_output *output)
 	const struct gt_config *config = output->config;
 	bool is_file = output->sink && gt_sink_can_patch(output->sink);
 
+	gt_memory_use_kept(false); /* the next file can do without */
 	gt_segments_init(&output->segments, fit_files(output),
 			 is_file && gt_config_number(config, GT_CONFIG_MAX_SIZE),
 			 output->writer->ops->open_bytes + gt_sink_bytes(output->sink));
+	gt_memory_use_kept(true);
 	output->options = writer_options(output);
 	return output->writer->ops->open(output->writer, output->sink, output->metadata,
 					 &output->options);
@@ -267,8 +275,14 @@ static int open_file(struct gt_output *output, const char *worker)
 
 static int fail(struct gt_output *output, int error)
 {
-	if (error == -ENOMEM || error == -ENAMETOOLONG) /* the sink tells all else */
-		gt_log_say("cannot write a trace into %s (error %d)", output->folder, -error);
+	char why[128];
+
+	gt_memory_why(why, sizeof(why));
+	if (error == -ENOMEM)
+		gt_log_say("cannot write a trace into %s: not enough memory (%s)", output->folder,
+			   why);
+	else if (error == -ENAMETOOLONG) /* the sink tells all else */
+		gt_log_say("cannot write a trace into %s (name too long)", output->folder);
 	output->failed = true;
 	output->refused = error;
 	output->lost.error = error;
@@ -287,18 +301,29 @@ static void say_unwritten(struct gt_output *output)
 	output->unwritten = 0;
 }
 
-int gt_output_open(struct gt_output *output)
+/* With the memory that is kept for it; from then on it has it. */
+static int make_file(struct gt_output *output)
 {
 	char worker[160];
 	int error;
 
 	output->writer = gt_writer_new(gt_config_text(output->config, GT_CONFIG_FORMAT));
-	if (!output->writer) {
-		output->failed = true;
+	if (!output->writer)
 		return -ENOMEM;
-	}
 	worker_name(output->metadata, worker, sizeof(worker));
 	error = open_file(output, worker);
+	if (!error)
+		gt_memory_keep(0);
+	return error;
+}
+
+int gt_output_open(struct gt_output *output)
+{
+	int error;
+
+	gt_memory_use_kept(true);
+	error = make_file(output);
+	gt_memory_use_kept(false);
 	if (error)
 		return fail(output, error);
 	say_unwritten(output);
@@ -400,6 +425,8 @@ static int close_file(struct gt_output *output, struct gt_ledger *ledger)
 
 static void free_file(struct gt_output *output)
 {
+	if (gt_output_is_open(output) && output->sink)
+		gt_memory_keep(FILE_BYTES); /* for the next window's */
 	if (output->writer && output->writer->ops->fini)
 		output->writer->ops->fini(output->writer);
 	gt_writer_free(output->writer);

@@ -336,15 +336,19 @@ static struct gt_writer *open_next(struct gt_output *output, uint32_t number,
 static struct gt_writer *open_for_oldest(struct gt_output *output, uint32_t number,
 					 struct gt_sink *oldest, struct gt_sink **ret_sink)
 {
+	struct gt_writer *next;
+	char reason[32];
 	int error;
-	struct gt_writer *next = open_next(output, number, ret_sink, &error);
+
+	next = open_next(output, number, ret_sink, &error);
 
 	if (oldest)
 		gt_sink_discard(oldest);
 	if (!next && oldest)
 		next = open_next(output, number, ret_sink, &error);
 	if (!next)
-		gt_log_say("no file can follow %s (error %d)", gt_sink_path(output->sink), -error);
+		gt_log_say("no file can follow %s (%s)", gt_sink_path(output->sink),
+			   gt_sink_reason(error, reason, sizeof(reason)));
 	return next;
 }
 

@@ -254,6 +254,19 @@ class MadeUpLimit(Folders):
         self.check("4:cpu,memory:/pod/app\n0::/\n",
                    "30 1 0:26 / HOUSE/groups rw - cgroup cgroup rw,memory\n")
 
+    def test_limits_with_ranges(self):
+        """The file has its memory: the tables of ranges fitted from 352 MiB on, and left too little."""
+        words = [harness.program("ranges"), *"push=step work=1 pop".split()]
+        for self.LIMIT in (64, 336, 352, 384, 416, 448, 464):
+            with self.subTest(limit=self.LIMIT):
+                folder = self.make()
+                result = harness.run(words, folder=folder, **self.how(
+                    "0::/pod/app\n", "30 1 0:26 / HOUSE/groups rw - cgroup2 cgroup2 rw\n"))
+                self.assertEqual((result.status, result.said), (3, []))
+                path, = harness.traces(folder)
+                self.check_file(path, self.LIMIT)
+                self.assertGreater(ledger_of(path)["ranges_written"], 0)
+
     def test_files_that_make_no_sense(self):
         """As without a limit."""
         how = self.how("0::/pod/../../../app\n" + "x" * 100000,

@@ -72,6 +72,19 @@ class Memory(unittest.TestCase):
         lost = [event["args"]["cause"] for event in notes if event["name"] == "LOST"]
         self.assertIn("no thread block", lost)
 
+    def test_each_limit(self):
+        """The file has its memory, whatever else is taken first: the tables of ranges left too little at 64 MiB."""
+        words = [harness.program("ranges"), *"push=step work=1 pop beside=other".split()]
+        for mib in range(64, 132, 4):
+            with self.subTest(mib=mib), tempfile.TemporaryDirectory() as folder:
+                result = harness.run(words, folder=folder, options=(f"GPUTRACE_MAX_RSS={mib}M", "GPUTRACE_SPOOL=on"))
+                self.assertEqual((result.status, result.said), (3, []))
+                [path] = harness.traces(folder)
+                with open(path, encoding="utf-8") as file:
+                    ledger = json.load(file)["ledger"]
+                self.assertGreater(ledger["kernels_written"], 0)
+                self.assertGreater(ledger["ranges_written"], 0)
+
 
 if __name__ == "__main__":
     sys.exit(unittest.main())
