@@ -61,11 +61,19 @@ void gt_segments_init(struct gt_segments *segments, uint32_t keep, bool possible
 	reserve_memory(segments);
 }
 
+void gt_segments_discard(struct gt_segments *segments)
+{
+	for (uint32_t i = 0; i < segments->going_count; i++)
+		gt_sink_discard(segments->going[i]);
+	segments->going_count = 0;
+}
+
 static void end_files(struct gt_segments *segments)
 {
 	for (uint32_t i = 0; i < segments->closed_count; i++)
 		gt_sink_close(
 			segments->closed[(segments->closed_at + i) % (segments->keep - 1)].sink);
+	gt_segments_discard(segments);
 	if (segments->closed)
 		gt_memory_unmap(segments->closed, (segments->keep - 1) * sizeof(*segments->closed));
 	segments->closed = NULL;
@@ -331,7 +339,20 @@ static struct gt_writer *open_next(struct gt_output *output, uint32_t number,
 	return NULL;
 }
 
-/* The oldest file goes once the next one says so: a kill in between leaves one more than may be
+/* While the spool has some of its work, repair must see that the file has it. In memory there is no
+ * room for that. */
+static void let_go(struct gt_output *output, struct gt_sink *oldest, bool has_next)
+{
+	struct gt_segments *segments = &output->segments;
+
+	if (has_next && output->spooling && output->spooling->spooled &&
+	    segments->going_count < GT_SEGMENTS_GOING && !gt_sink_is_in_memory(oldest))
+		segments->going[segments->going_count++] = oldest;
+	else
+		gt_sink_discard(oldest);
+}
+
+/* The oldest file goes once the next one says so: a kill in between leaves more than may be
  * kept. On a full disk there is no next one before it went. */
 static struct gt_writer *open_for_oldest(struct gt_output *output, uint32_t number,
 					 struct gt_sink *oldest, struct gt_sink **ret_sink)
@@ -343,7 +364,7 @@ static struct gt_writer *open_for_oldest(struct gt_output *output, uint32_t numb
 	next = open_next(output, number, ret_sink, &error);
 
 	if (oldest)
-		gt_sink_discard(oldest);
+		let_go(output, oldest, next);
 	if (!next && oldest)
 		next = open_next(output, number, ret_sink, &error);
 	if (!next)
@@ -378,7 +399,7 @@ void gt_segments_turn(struct gt_output *output)
 	uint64_t removed;
 
 	oldest = take_oldest(output, &removed);
-
+	segments->turned = segments->keep != 0;
 	reported[GT_SEGMENT_NUMBER] = number;
 	memcpy(before, reported, sizeof(before));
 	reported[GT_SEGMENT_NUMBER] = number + 1;

@@ -19,6 +19,9 @@ struct gt_output;
 struct gt_writer;
 struct gt_writer_ops;
 
+/* Removed files whose place is not free yet: their work may be in the spool, too. */
+#define GT_SEGMENTS_GOING 32u
+
 /* A closed file that may have to go. */
 struct gt_segment {
 	struct gt_sink *sink;
@@ -30,6 +33,7 @@ struct gt_segments {
 	uint32_t keep;            /* files that stay; 0: all */
 	bool remembers;           /* another window may follow: see below */
 	bool possible;            /* another file may begin */
+	bool turned;              /* one began since the spool was told, and --keep removes some */
 	size_t next_bytes;        /* of memory, to open the next file */
 	size_t reserved;          /* bytes charged for the writer of the next file, which exists
 				   * before that of the full one is freed */
@@ -41,6 +45,8 @@ struct gt_segments {
 	uint32_t named_next; /* whose place the next one gets when there are as many as may be */
 	struct gt_segment *closed; /* a ring of keep - 1, the oldest at closed_at */
 	uint32_t closed_at, closed_count;
+	struct gt_sink *going[GT_SEGMENTS_GOING];
+	uint32_t going_count;
 };
 
 /* The files of one window. What those before it have told is kept. @keep: --keep. @possible: the
@@ -65,6 +71,9 @@ void gt_segments_tell_names(const struct gt_segments *segments, struct gt_writer
 /* Closes the full file of @output behind the next one, which takes over. When that cannot be made,
  * the old one goes on to its limit. */
 void gt_segments_turn(struct gt_output *output);
+
+/* The work of all files but the newest has left the spool: those that had to go are removed. */
+void gt_segments_discard(struct gt_segments *segments);
 
 /* Leaves to the next file what was received and is neither in this one, whose counts are @written,
  * nor among the @lost (NULL: the next file tells those, too). */

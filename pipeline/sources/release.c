@@ -104,25 +104,40 @@ static void update_ledger(const struct gt_release *release)
 	gt_spooling_update(release->spooling, &now);
 }
 
+/* Once a file is removed nobody can tell that it had what is in the spool, too: when one had to
+ * follow, everything that was read is written, and leaves the spool before the oldest goes. */
+static bool has_turned(const struct gt_release *release)
+{
+	struct gt_segments *segments = &release->output->segments;
+	bool turned = segments->turned || segments->going_count;
+
+	segments->turned = false;
+	return turned && !release->recorder->store;
+}
+
 void gt_release_buffers(const struct gt_release *release)
 {
 	bool is_open = gt_output_is_open(release->output);
-	uint64_t now, settled;
+	bool turned = has_turned(release) && is_open;
+	uint64_t now, settled, wait;
 
 	if (!release->spooling->spooled)
 		return;
 	now = gt_clock_from_monotonic(release->clock, gt_clock_now());
-	settled = now - GT_SPOOLED_SETTLE_NS;
+	settled = turned ? now : now - GT_SPOOLED_SETTLE_NS;
 	if (is_open)
-		gt_output_flush(release->output, settled);
+		gt_output_flush(release->output, turned ? UINT64_MAX : settled);
 	gt_spooling_lost(release->spooling, gt_output_lost(release->output));
 	gt_release_note_read(release->spooling, release->join);
 	update_ledger(release);
 	if (release->recorder->store && !is_open)
 		settled = now; /* the recorder has it at once */
-	settled -= gt_call_join_longest_wait(release->join);
+	wait = gt_call_join_longest_wait(release->join);
+	settled -= wait;
 	if (is_open || release->recorder->store)
 		gt_cupti_buffers_release(settled);
+	if (turned && !wait)
+		gt_segments_discard(&release->output->segments);
 	if (release->recorder->store)
 		gt_recorder_settle(release->recorder, now, settled);
 }

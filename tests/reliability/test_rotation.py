@@ -18,7 +18,7 @@ import tempfile
 import unittest
 
 import harness
-from happened import Happened
+from happened import KINDS, Happened, work_of
 
 KILLS = int(os.environ.get("RELIABILITY_KILLS", "12"))
 SEED = int(os.environ.get("RELIABILITY_SEED", str(random.SystemRandom().randrange(1 << 30))))
@@ -101,9 +101,9 @@ def check(folder, spools):
     return wrong, len(happened.ends), len(paths)
 
 
-def count_calls(out):
-    """By name of those in the files, and how many the newest file counts as removed. A file that it says is
-    removed may be there: its process was killed then."""
+def count_kept(out):
+    """Calls in the files by name, GPU operations in them, and what the newest file counts as removed. A file that
+    it says is removed may be there: its process was killed then."""
     files = {}
     for path in glob.glob(out + "/*.pt.trace.json") + glob.glob(out + "/*.pftrace"):
         text = path + ".json" if path.endswith(".pftrace") else path
@@ -112,9 +112,10 @@ def count_calls(out):
         with open(text, encoding="utf-8") as file:
             files[harness.number_of(path)] = json.load(file)
     segment = files[max(files)]["segment"]
-    there = collections.Counter(event["name"] for number, root in files.items() if number > segment["files_removed"]
-                                for event in root["traceEvents"] if event.get("cat") in ("cuda_runtime", "cuda_driver"))
-    return there, segment["calls_removed"]
+    events = [event for number, root in files.items() if number > segment["files_removed"]
+              for event in root["traceEvents"]]
+    there = collections.Counter(event["name"] for event in events if event.get("cat") in ("cuda_runtime", "cuda_driver"))
+    return there, sum(work_of(events).values()), segment
 
 
 @unittest.skipUnless(harness.has_shm(), "no /dev/shm with a gigabyte")
@@ -130,11 +131,14 @@ class Rotation(unittest.TestCase):
                 os.environ["GPUTRACE_SPOOL"] = spools
                 status, output = harness.tool("repair", folder + "/out")
                 self.assertEqual(status, 0, output)
-                there, removed = count_calls(folder + "/out")
+                there, work, segment = count_kept(folder + "/out")
+                removed = segment["calls_removed"]
                 made = sum(call["name"] in there and not call["nested"] for call in harness.Truth(folder).calls)
                 self.assertGreater(removed, 0)
                 missing = made - sum(there.values()) - removed
                 self.assertTrue(-SETUP <= missing <= THREADS, (made, there, removed))
+                work += sum(segment[kind + "s_removed"] for kind in KINDS.values())
+                self.assertLessEqual(work, len(Happened(folder).ends))
 
     def test_at_random_moments(self):
         self.addCleanup(os.environ.pop, "GPUTRACE_SPOOL", None)
