@@ -371,10 +371,24 @@ static void report_losses(struct gt_verify *v)
 	}
 }
 
+/* It was closed by another one than its process, which had no spool. */
+static void report_unknown(struct gt_verify *v)
+{
+	static const char text[] = "no ledger: what its process had not written is not known";
+
+	v->result->is_unknown = true;
+	if (v->options->strict)
+		gt_verify_find(v, GT_CHECK_LEDGER, 0, "%s", text);
+	else
+		gt_show_line(v->out, "%s: %s", v->path, text);
+}
+
 void gt_verify_ledger(struct gt_verify *v)
 {
 	if (!gt_header_find(&v->reading.header, "ledger")) {
-		if (!v->repaired && v->reading.closed && v->reading.form == GT_FORM_OBJECT)
+		if (v->repaired)
+			report_unknown(v);
+		else if (v->reading.closed && v->reading.form == GT_FORM_OBJECT)
 			gt_verify_find(v, GT_CHECK_LEDGER, 0, "no ledger after the events");
 		return;
 	}

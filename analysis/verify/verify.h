@@ -28,6 +28,7 @@ struct gt_verify_options {
 struct gt_verify_result {
 	uint64_t findings; /* of all checks */
 	uint64_t losses;   /* lines about accounted losses */
+	bool is_unknown;   /* there is no ledger: what was lost is not known */
 	uint64_t count[GT_CHECK_COUNT_];
 	uint64_t events;
 };

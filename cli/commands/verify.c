@@ -12,7 +12,9 @@
 #include "readers/show.h"
 
 static const struct gt_cmdline_option options[] = {
-	{"strict", NULL, NULL, "also report losses that the ledger accounts for"},
+	{"strict", NULL, NULL,
+	 "losses that the ledger accounts for are findings, too, and so is a trace without a "
+	 "ledger, whose losses are not known"},
 	{"top", "N", "0..1000000000", "print N findings of each kind (default 5), count the rest"},
 	{"quiet", NULL, NULL, "print findings only"},
 	{NULL, NULL, NULL, NULL},
@@ -37,7 +39,9 @@ static int verify(const struct gt_cmdline *args, const char *path,
 	if (!result.findings && !gt_cmdline_get(args, "quiet"))
 		gt_show_line(stdout, "%s: ok, %" PRIu64 " event%s%s", path, result.events,
 			     gt_plural(result.events),
-			     result.losses ? ", losses accounted for" : "");
+			     result.is_unknown ? ", losses not known"
+			     : result.losses   ? ", losses accounted for"
+					       : "");
 	return result.findings ? GT_EXIT_FAILED : GT_EXIT_OK;
 }
 
