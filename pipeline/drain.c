@@ -23,6 +23,7 @@
 #include "core/guest/seccomp.h"
 #include "core/guest/write_signals.h"
 #include "core/identity.h"
+#include "core/spool.h"
 #include "core/window/attached.h"
 #include "pipeline/attachment.h"
 #include "pipeline/control.h"
@@ -560,15 +561,25 @@ int gt_drain_start(struct gt_pipeline *pipeline, struct gt_collectors *collector
 	return error;
 }
 
-/* gputrace run repairs the file and says so itself. */
+/* What cannot be repaired needs no spool. */
 static void report_unclosed(uint64_t timeout_ns)
 {
 	const char *name = gt_output_name();
+	unsigned long ms = (unsigned long)(timeout_ns / 1000000u);
 
-	if (*name && !drain.is_repaired)
-		gt_log_say("%s was left unclosed after %lu ms (--exit-timeout): gputrace repair "
-			   "closes it",
-			   name, (unsigned long)(timeout_ns / 1000000u));
+	if (!*name)
+		return;
+	if (gt_output_is_stream()) {
+		gt_log_say("the trace in %s ends early: its reader was too slow to take the rest "
+			   "in %lu ms (raise --exit-timeout, or record less)",
+			   name, ms);
+		gt_spool_remove();
+	} else {
+		gt_log_say("%s was not finished %lu ms after the end (raise --exit-timeout): %s",
+			   name, ms,
+			   drain.is_repaired ? "gputrace run closes it"
+					     : "gputrace repair closes it");
+	}
 }
 
 /* The thread is stuck inside CUPTI or gone: write what was delivered, on a thread of the

@@ -45,7 +45,7 @@ static bool is_written(const char *path)
 	return gt_writer_is_alive(path, name.pid);
 }
 
-/* Repairs the file of a process that died. */
+/* Repairs the file of a process that died, or that ended before it was written. */
 static void repair(const struct gt_finish *run, char *path)
 {
 	static const char *const words[] = {"repair", "--quiet", NULL};
@@ -59,7 +59,7 @@ static void repair(const struct gt_finish *run, char *path)
 	}
 	gt_helper_run(&helper, run->exec, &path, 1);
 	if (!gt_trace_is_unclosed(path))
-		gt_say("%s was left open by a process that died: repaired", path);
+		gt_say("%s was left open by its process: repaired", path);
 }
 
 /* Renames entries whose file was replaced by a compressed one. */

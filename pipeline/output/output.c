@@ -261,8 +261,10 @@ static int open_file(struct gt_output *output, const char *worker)
 
 	if (!error)
 		output->sink = open_sink(output, worker, &error);
-	if (output->sink)
+	if (output->sink) {
+		gt_output_set_stream(!gt_sink_can_patch(output->sink));
 		gt_output_set_name(gt_sink_path(output->sink)); /* before a byte is in it */
+	}
 	if (!error)
 		error = open_writer(output);
 	if (!error || !output->sink)
@@ -415,7 +417,8 @@ static int close_file(struct gt_output *output, struct gt_ledger *ledger)
 	int error;
 
 	if (output->failed)
-		return is_passing(output->lost.error) ? output->lost.error : 0;
+		return is_passing(output->lost.error) && !gt_output_is_stream() ? output->lost.error
+										: 0;
 	output->metadata->segment[GT_SEGMENT_LAST] =
 		output->metadata->segment[GT_SEGMENT_NUMBER] != 0;
 	error = output->writer->ops->close(output->writer, output->metadata, ledger);

@@ -77,6 +77,10 @@ static inline bool gt_output_is_open(const struct gt_output *output)
 void gt_output_set_name(const char *path);
 const char *gt_output_name(void);
 
+/* Whether it is, or the last one was, a pipe or a device, of which nothing can be repaired. */
+void gt_output_set_stream(bool is_stream);
+bool gt_output_is_stream(void);
+
 /* Room for two paths and a reason. */
 #define GT_OUTPUT_WHERE_BYTES 2200u
 

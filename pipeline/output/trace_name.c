@@ -15,6 +15,7 @@
 static struct {
 	char path[2][PATH_BYTES];
 	_Atomic uint32_t count;
+	_Atomic bool is_stream;
 } names;
 
 void gt_output_set_name(const char *path)
@@ -29,4 +30,14 @@ void gt_output_set_name(const char *path)
 const char *gt_output_name(void)
 {
 	return names.path[atomic_load(&names.count) & 1];
+}
+
+void gt_output_set_stream(bool is_stream)
+{
+	atomic_store(&names.is_stream, is_stream);
+}
+
+bool gt_output_is_stream(void)
+{
+	return atomic_load(&names.is_stream);
 }

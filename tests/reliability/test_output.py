@@ -218,8 +218,26 @@ class Output(unittest.TestCase):
         self.assertEqual(result[:3], harness.run_into(told, words)[:3])
         self.assertIn("nobody reads it", "".join(result.said))
 
+    @unittest.skipUnless(harness.has_shm(), "no /dev/shm with a gigabyte")
+    def test_fifo_whose_reader_does_not_read(self):
+        """What it does not take while the program ends is missing: nothing could repair a pipe."""
+        reader = Reader(os.path.join(self.folder, "pipe"))
+        self.addCleanup(os.close, reader.fd)
+        result = self.same(folder=os.path.join(self.folder, "pipe"),
+                           options=("GPUTRACE_EXIT_TIMEOUT=200", "GPUTRACE_SPOOL=" + self.spools()))
+        self.told_once(result)
+        self.assertIn("its reader was too slow", result.said[0])
+
+    def spools(self):
+        """Where no spool may be left."""
+        folder = tempfile.mkdtemp(prefix="gt-output-", dir="/dev/shm")
+        self.addCleanup(shutil.rmtree, folder, ignore_errors=True)
+        self.addCleanup(lambda: self.assertEqual(os.listdir(folder), []))
+        return folder
+
+    @unittest.skipUnless(harness.has_shm(), "no /dev/shm with a gigabyte")
     def test_dev_full(self):
-        result = self.same(folder="/dev/full")
+        result = self.same(folder="/dev/full", options=("GPUTRACE_SPOOL=" + self.spools(),))
         self.told_once(result)
         self.assertIn("disk full", result.said[0])
 
@@ -281,13 +299,15 @@ class Output(unittest.TestCase):
     def test_file_left_unclosed(self):
         [said] = self.left_unclosed()
         path, = glob.glob(os.path.join(self.folder, "*", "*.pt.trace.json"))
-        self.assertIn(path + " was left unclosed after 200 ms (--exit-timeout)", said)
+        self.assertIn(path + " was not finished 200 ms after the end (raise --exit-timeout)", said)
         self.assertIn("gputrace repair", said)
 
-    def test_file_left_unclosed_is_not_told(self):
-        """Neither when messages are off nor under `gputrace run`, which repairs the file itself."""
+    def test_file_left_unclosed_under_run(self):
+        """Which repairs the file, and cannot know why it is open."""
         self.assertEqual(self.left_unclosed(GPUTRACE_QUIET="yes"), [])
-        self.assertEqual(self.left_unclosed(GPUTRACE_RUN="1", GPUTRACE_SPOOL="off"), [])
+        [said] = self.left_unclosed(GPUTRACE_RUN="1", GPUTRACE_SPOOL="off")
+        self.assertIn("raise --exit-timeout", said)
+        self.assertNotIn("gputrace repair", said)
 
     def test_read_only_folder(self):
         if not has_tmpfs():
