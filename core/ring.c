@@ -27,6 +27,7 @@ int gt_ring_init(struct gt_ring *ring, size_t capacity)
 	ring->usual = UINT64_MAX;
 	ring->seen_tail = ring->reserved = ring->read = ring->peak = ring->moved = 0;
 	atomic_init(&ring->offer, GT_RING_NONE);
+	atomic_init(&ring->was_full, false);
 	atomic_init(&ring->head, 0);
 	atomic_init(&ring->tail, 0);
 	return 0;
@@ -136,8 +137,12 @@ struct gt_ring_record *gt_ring_reserve_anew(struct gt_ring *ring, size_t max)
 
 	max = (max + 7) & ~(size_t)7;
 	pad = to_end < max ? to_end : 0;
-	if (!has_room(ring, head, pad + max))
-		return move(ring, head) ? gt_ring_reserve_anew(ring, max) : NULL;
+	if (!has_room(ring, head, pad + max)) {
+		if (move(ring, head))
+			return gt_ring_reserve_anew(ring, max);
+		atomic_store_explicit(&ring->was_full, true, memory_order_relaxed);
+		return NULL;
+	}
 	if (pad) {
 		struct gt_ring_record *padding = record_at(ring, head);
 

@@ -66,6 +66,7 @@ struct gt_ring {
 	uint64_t usual;         /* what is in it when the rest is kept for what matters most */
 	uint64_t moved;         /* the position from which it uses the memory that it has now */
 	_Atomic uint32_t offer; /* enum gt_ring_offer */
+	_Atomic bool was_full;  /* a record found no room */
 };
 
 /* Maps @capacity bytes (rounded up to a power of two, at least a page). Nothing of it is kept for

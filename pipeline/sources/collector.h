@@ -17,6 +17,10 @@ struct gt_outlet;
 #define GT_COLLECTORS_MAX       16
 #define GT_COLLECTOR_COUNTS_MAX 16 /* of one collector */
 
+/* What to say of a full ring: one that was given does not grow, the default's does. */
+#define GT_COLLECTOR_RING_FULL                                                                     \
+	"a thread's ring was full: give more than the default grows to, --ring-size=64M"
+
 /* A count that a collector keeps: where it ends up, and the note that the trace gets when it grows.
  */
 struct gt_collector_count {

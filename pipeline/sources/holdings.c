@@ -526,7 +526,7 @@ static uint64_t lost_tensors(const void *part)
 
 static const struct gt_collector_count counts[] = {
 	{lost_tensors, GT_LEDGER_TENSORS_LOST, "LOST", "ring full", "blocks of PyTorch",
-	 "a thread's ring was full: raise --ring-size"},
+	 GT_COLLECTOR_RING_FULL},
 	{refused, GT_LEDGER_BLOCKS_REFUSED, NULL, NULL, NULL, NULL},
 };
 

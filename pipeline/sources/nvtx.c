@@ -27,7 +27,7 @@ static uint64_t early_ranges(const void *part)
 
 static const struct gt_collector_count counts[] = {
 	{lost_ranges, GT_LEDGER_COUNT_, "LOST", "ring full", "NVTX ranges and calls of libraries",
-	 "a thread's ring was full: raise --ring-size"},
+	 GT_COLLECTOR_RING_FULL},
 	{unshadowed_ranges, GT_LEDGER_COUNT_, "LOST", "too many ranges", "shadows of NVTX ranges",
 	 "their GPU work came too late"},
 	/* a trace begins with the first use of CUDA */

@@ -401,14 +401,16 @@ static uint64_t thinned_slices(const void *part)
 	return rings->calls->ledger->count[GT_LEDGER_CALLS_THINNED_LATER];
 }
 
-/* Of the fullest ring, in percent. */
+/* Of the fullest ring, in percent of the size that it has at last. */
 static uint64_t peak_ring(const void *part)
 {
 	uint64_t peak = 0;
 
 	(void)part;
 	for (const struct gt_thread *t = gt_threads_first(); t; t = t->next) {
-		uint64_t fill = thousandths(t->ring.peak, t->ring.from.capacity) / 10;
+		uint64_t fill = atomic_load_explicit(&t->ring.was_full, memory_order_relaxed)
+					? 100
+					: thousandths(t->ring.peak, t->ring.from.capacity) / 10;
 
 		peak = fill > peak ? fill : peak;
 	}
@@ -416,8 +418,7 @@ static uint64_t peak_ring(const void *part)
 }
 
 static const struct gt_collector_count counts[] = {
-	{lost_calls, GT_LEDGER_COUNT_, "LOST", "ring full", "API calls",
-	 "a thread's ring was full: raise --ring-size"},
+	{lost_calls, GT_LEDGER_COUNT_, "LOST", "ring full", "API calls", GT_COLLECTOR_RING_FULL},
 	{refused_threads, GT_LEDGER_COUNT_, "LOST", "no thread block", "API calls",
 	 "no memory for more threads: raise --max-memory"},
 	{peak_ring, GT_LEDGER_RING_PEAK, NULL, NULL, NULL, NULL},

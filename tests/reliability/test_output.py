@@ -226,7 +226,7 @@ class Output(unittest.TestCase):
         result = self.same(folder=os.path.join(self.folder, "pipe"),
                            options=("GPUTRACE_EXIT_TIMEOUT=200", "GPUTRACE_SPOOL=" + self.spools()))
         self.told_once(result)
-        self.assertIn("its reader was too slow", result.said[0])
+        self.assertRegex(result.said[0], "its reader was too slow|cannot write")  # where 2 s pass before the end
 
     def spools(self):
         """Where no spool may be left."""

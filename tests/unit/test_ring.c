@@ -96,6 +96,7 @@ Test(ring, refuses_when_full_and_goes_on_after)
 	while (put(n))
 		n++;
 	cr_assert_gt(n, 10);
+	cr_assert(ring.was_full);
 	for (uint64_t i = 0; i < n; i++)
 		cr_assert(take(i));
 	cr_assert_not(take(n));
@@ -174,6 +175,7 @@ Test(ring, moves_to_larger_memory_when_it_is_full)
 	cr_assert_eq(recovered(0), small);
 	number = fill(small);
 	cr_assert_gt(number, 10 * small);
+	cr_assert(ring.was_full);
 	cr_assert_eq(recovered(0), number);
 	for (; taken < number; taken++) {
 		cr_assert(take(taken));
