@@ -51,11 +51,11 @@ static uint64_t power_below(uint64_t bytes)
 	return power;
 }
 
-static void fit_memory(struct gt_config *config, uint64_t most, struct gt_budget *budget)
+static void fit_memory(struct gt_config *config, uint64_t most, bool *ret_limits)
 {
 	if (gt_config_number(config, GT_CONFIG_MAX_RSS) <= (int64_t)most)
 		return;
-	budget->limits_memory = true;
+	*ret_limits = true;
 	lower(config, GT_CONFIG_MAX_RSS, most);
 	lower(config, GT_CONFIG_MAX_MEMORY, most / SHARE_MOVING);
 	lower(config, GT_CONFIG_RING_SIZE, power_below(most / SHARE_ONE));
@@ -69,13 +69,24 @@ bool gt_budget_fit(struct gt_config *config, const struct gt_cgroup_limit *cgrou
 
 	*ret_budget = (struct gt_budget){.cgroup = *cgroup};
 	if (limit) {
-		fit_memory(config, larger(limit / SHARE_MEMORY, LEAST_MEMORY), ret_budget);
+		fit_memory(config, larger(limit / SHARE_MEMORY, LEAST_MEMORY),
+			   &ret_budget->limits_memory);
 		ret_budget->in_memory = limit / SHARE_IN_MEMORY;
 		ret_budget->unsaved = larger(limit / SHARE_UNSAVED, LEAST_UNSAVED);
 	}
 	lower(config, GT_CONFIG_MAX_MEMORY,
 	      (uint64_t)gt_config_number(config, GT_CONFIG_MAX_RSS) / 2);
 	return !limit || limit >= LEAST_LIMIT;
+}
+
+bool gt_budget_fit_space(struct gt_config *config, uint64_t free, struct gt_budget *budget)
+{
+	if (free < GT_BUDGET_SPACE)
+		return false;
+	fit_memory(config, free / SHARE_MEMORY, &budget->limits_space);
+	lower(config, GT_CONFIG_MAX_MEMORY,
+	      (uint64_t)gt_config_number(config, GT_CONFIG_MAX_RSS) / 2);
+	return true;
 }
 
 bool gt_budget_fit_files(const struct gt_budget *budget, uint64_t *max_size, uint32_t *keep)

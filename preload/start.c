@@ -124,6 +124,22 @@ static void check_plugin(const struct gt_config *config, const struct gt_metadat
 		   planned ? ", which gputrace run has not done, and NCCL loads only one" : "");
 }
 
+static bool limit_space(struct gt_config *config, struct gt_budget *budget)
+{
+	uint64_t free = gt_sys_space();
+
+	if (free == UINT64_MAX)
+		return true;
+	gt_memory_keep_space();
+	if (gt_budget_fit_space(config, free, budget))
+		return true;
+	gt_log_say(
+		"the limit of the address space (ulimit -v) leaves %lu MiB, too little to trace, "
+		"which takes %lu MiB; the program runs on untraced",
+		(unsigned long)(free >> 20), (unsigned long)(GT_BUDGET_SPACE >> 20));
+	return false;
+}
+
 /* Before anything is made. False: there is too little. */
 static bool limit_memory(struct gt_config *config, struct gt_budget *budget)
 {
@@ -136,8 +152,12 @@ static bool limit_memory(struct gt_config *config, struct gt_budget *budget)
 			   (unsigned long)(cgroup.bytes >> 10), cgroup.file);
 		return false;
 	}
+	if (!limit_space(config, budget))
+		return false;
 	gt_memory_limit((size_t)gt_config_number(config, GT_CONFIG_MAX_RSS),
-			budget->limits_memory ? GT_MEMORY_CGROUP : "--max-rss");
+			budget->limits_space    ? GT_MEMORY_SPACE
+			: budget->limits_memory ? GT_MEMORY_CGROUP
+						: "--max-rss");
 	return true;
 }
 

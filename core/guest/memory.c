@@ -26,6 +26,13 @@ static struct {
 	const char *_Atomic cause; /* of the limit */
 } memory;
 
+/* The drain thread's, and its starter's before it. */
+static struct {
+	void *memory;
+	size_t size;
+	bool is_wanted;
+} space;
+
 static __thread bool uses_kept;
 static __thread bool was_refused; /* the last mapping that failed, by the limit */
 
@@ -64,13 +71,32 @@ const char *gt_memory_limit_cause(void)
 	return cause ? cause : "--max-rss";
 }
 
+void gt_memory_keep_space(void)
+{
+	space.is_wanted = true;
+}
+
+static void give_space(void)
+{
+	if (space.memory)
+		munmap(space.memory, space.size);
+	space.memory = NULL;
+}
+
 void gt_memory_keep(size_t bytes)
 {
 	atomic_store(&memory.kept, bytes);
+	if (!space.is_wanted)
+		return;
+	give_space();
+	space.size = bytes;
+	space.memory = bytes ? gt_memory_reserve_blank(bytes) : NULL;
 }
 
 void gt_memory_use_kept(bool uses)
 {
+	if (uses)
+		give_space();
 	uses_kept = uses;
 }
 
@@ -78,9 +104,11 @@ void gt_memory_why(char *ret_text, size_t size)
 {
 	const char *cause = gt_memory_limit_cause();
 
+	bool is_option = !strcmp(cause, "--max-rss");
+
 	if (!was_refused)
 		gt_text_format(ret_text, size, "the system gives no more, see ulimit -v");
-	else if (strcmp(cause, GT_MEMORY_CGROUP) != 0)
+	else if (is_option)
 		gt_text_format(ret_text, size, "%s=%luM", cause,
 			       (unsigned long)(atomic_load(&memory.limit) >> 20));
 	else

@@ -34,10 +34,11 @@ struct gt_memory_survivor {
 void gt_memory_set_survivor(const struct gt_memory_survivor *source);
 
 #define GT_MEMORY_CGROUP "memory limit of the cgroup"
+#define GT_MEMORY_SPACE  "limit of the address space (ulimit -v)"
 
 /* Limits the sum of all mappings; 0: no limit. A mapping beyond it is refused. Mapped bytes count,
  * touched or not, so less is resident. @cause: static text, what sets the limit: "--max-rss" or
- * GT_MEMORY_CGROUP. */
+ * one of those. */
 void gt_memory_limit(size_t bytes, const char *cause);
 
 /* That text. Any thread. */
@@ -46,6 +47,9 @@ const char *gt_memory_limit_cause(void);
 /* Keeps so many bytes of the limit for what a trace cannot do without, its file and writer: other
  * mappings are refused as if the limit was that much lower. 0: nothing is kept any more. */
 void gt_memory_keep(size_t bytes);
+
+/* The system, too, may have no more: what is kept is address space that is there. Before it. */
+void gt_memory_keep_space(void);
 
 /* Whether the calling thread, of ours, makes what that is kept for. */
 void gt_memory_use_kept(bool uses);

@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/auxv.h>
+#include <sys/resource.h>
 #include <sys/syscall.h>
 #include <sys/utsname.h>
 #include <sys/vfs.h>
@@ -24,6 +25,7 @@
 #define STAT_SESSION         6
 #define STAT_THREADS         20
 #define STAT_START           22
+#define STAT_SPACE           23
 #define STAT_EXIT            52 /* as waitpid has it; of the first thread, where it has ended */
 
 #define TMPFS_TYPE           0x01021994
@@ -194,6 +196,18 @@ uint64_t gt_sys_pid_namespace(void)
 int gt_sys_first_thread_status(void)
 {
 	return (int)(stat_field((int)getpid(), STAT_EXIT) >> 8 & 0xff);
+}
+
+uint64_t gt_sys_space(void)
+{
+	struct rlimit limit;
+	uint64_t used;
+
+	if (!gt_seccomp_permits(GT_SYS_prlimit64) || getrlimit(RLIMIT_AS, &limit) ||
+	    limit.rlim_cur == RLIM_INFINITY)
+		return UINT64_MAX;
+	used = stat_field((int)getpid(), STAT_SPACE);
+	return limit.rlim_cur > used ? limit.rlim_cur - used : 0;
 }
 
 uint64_t gt_sys_threads(void)

@@ -60,6 +60,10 @@ int gt_sys_first_thread_status(void);
 /* Threads of this process, an exited main thread included; 0: not known. */
 uint64_t gt_sys_threads(void);
 
+/* Bytes of address space that a limit (ulimit -v) leaves this process. UINT64_MAX: there is none.
+ */
+uint64_t gt_sys_space(void);
+
 /* Parent and session of a process; 0: not known. */
 int gt_sys_parent(int pid);
 int gt_sys_session(int pid);

@@ -85,6 +85,16 @@ class Memory(unittest.TestCase):
                 self.assertGreater(ledger["kernels_written"], 0)
                 self.assertGreater(ledger["ranges_written"], 0)
 
+    def test_address_space(self):
+        """With little of it the tracer stays off, and says so: threads of the program failed, or it crashed."""
+        for kib, is_traced in ((250000, False), (400000, False), (700000, True)):
+            with self.subTest(kib=kib), tempfile.TemporaryDirectory() as folder:
+                result = harness.run(work(8), folder=folder, before=["prlimit", f"--as={kib << 10}"])
+                self.assertEqual(result[:3], harness.run(work(8))[:3])
+                self.assertEqual(len(harness.traces(folder)), is_traced)
+                if not is_traced:
+                    self.assertIn("too little to trace", "".join(result.said))
+
 
 if __name__ == "__main__":
     sys.exit(unittest.main())

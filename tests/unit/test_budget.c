@@ -116,3 +116,13 @@ Test(budget, a_trace_in_memory)
 	cr_assert(!fit_files(64 * MIB, 1024 * MIB, 0, 1024 * MIB, 0)); /* the user keeps all */
 	cr_assert(!fit_files(64 * 1024 * MIB, 1024 * MIB, 4, 1024 * MIB, 4));
 }
+
+Test(budget, address_space)
+{
+	cr_assert(fit(0, "1G"));
+	cr_assert_not(gt_budget_fit_space(&config, GT_BUDGET_SPACE - 1, &budget));
+	cr_assert(gt_budget_fit_space(&config, GT_BUDGET_SPACE, &budget));
+	cr_assert(budget.limits_space && !budget.limits_memory);
+	cr_assert_eq(number(GT_CONFIG_MAX_RSS), 64 * MIB);
+	cr_assert_eq(number(GT_CONFIG_MAX_MEMORY), 16 * MIB);
+}
