@@ -136,7 +136,8 @@ class Lost(unittest.TestCase):
         there = sum(ledger[kind + how] for kind in KINDS for how in ("s_written", "s_not_written"))
         early = ledger["gpu_ops_without_call"] - ledger["calls_lost_ring_full"]  # written while their call returned
         self.assertIn(early, range(4), ledger)
-        self.assertEqual(there + ledger["launches_without_record"], len(made.operations) + early, ledger)
+        # a launch of such work counts as without a record where the table of calls had no room for it
+        self.assertIn(there + ledger["launches_without_record"] - len(made.operations), range(early + 1), ledger)
 
     def test_each_fault(self):
         forms = itertools.cycle(("chrome", "perfetto"))
