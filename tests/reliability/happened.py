@@ -72,12 +72,14 @@ class Happened:
         there = collections.Counter((event["name"], event["tid"]) for event in seen)
         return list((wanted - there).elements())
 
-    def wrong_in(self, events, has_spool=True):
-        """Errors in its repaired trace, as lines. Without a spool the trace may end earlier."""
+    def wrong_in(self, events, has_spool=True, counted=0):
+        """Errors in its repaired trace, as lines. Without a spool the trace may end earlier. @counted: the calls
+        that the ledger says were left out."""
         work, calls = work_of(events), calls_of(events)
         found = {"an operation twice": [key for key, count in work.items() if count > 1],
                  "a call twice": [key for key, count in calls.items() if count > 1]}
         if has_spool:
             found["operations are missing of which it had been told"] = self.delivered - set(work)
-            found["calls are missing that had returned"] = self.missing_calls(events)
+            missing = self.missing_calls(events)
+            found[f"calls are missing that had returned, {counted} in the ledger"] = missing if len(missing) > counted else ()
         return [f"{what}: {len(rows)}: {sorted(rows)[:5]}" for what, rows in found.items() if rows]
