@@ -79,8 +79,8 @@ static inline struct gt_track_request gt_track_of_thread(enum gt_track_kind kind
 }
 
 /* Assigns a slice to a track: work to the first one where it overlaps none, in whatever order it
- * comes, as far as what stands there is remembered (core/row/busy.h). A shadow shares the track of
- * work that came before it. */
+ * comes, as far as the slices are remembered (core/row/busy.h). A shadow shares the track of work
+ * that came before it. */
 void gt_tracks_get(struct gt_tracks *tracks, const struct gt_track_request *request,
 		   struct gt_track *ret_track);
 

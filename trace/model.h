@@ -102,8 +102,7 @@ struct gt_call { /* CUDA API; kept as struct gt_call_row */
 	uint32_t name;
 	uint32_t thread; /* index in threads */
 	uint32_t stack;
-	uint32_t back;  /* so many calls before it is the first that it lies in; 0: it lies in
-			   none */
+	uint32_t back;  /* how far before it the outermost call is that contains it; 0: none */
 	uint32_t index; /* its own in calls */
 	bool driver;    /* cu..., not cuda... */
 };

@@ -41,7 +41,7 @@ struct gt_file {
 	struct gt_file_mark written; /* up to the end of the last batch */
 	struct gt_file_mark back[2]; /* earlier places; back[0] is GT_FILE_TAIL or more before */
 	size_t batch;                /* most bytes of it; the writer owns it */
-	uint64_t full;               /* with so many bytes in it another file is to begin */
+	uint64_t full;               /* size in bytes at which the next file begins */
 	uint64_t batch_events;       /* in the batch */
 	struct gt_ledger batch_ledger;
 	struct gt_losses lost;

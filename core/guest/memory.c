@@ -104,11 +104,9 @@ void gt_memory_why(char *ret_text, size_t size)
 {
 	const char *cause = gt_memory_limit_cause();
 
-	bool is_option = !strcmp(cause, "--max-rss");
-
 	if (!was_refused)
 		gt_text_format(ret_text, size, "the system gives no more, see ulimit -v");
-	else if (is_option)
+	else if (!strcmp(cause, "--max-rss"))
 		gt_text_format(ret_text, size, "%s=%luM", cause,
 			       (unsigned long)(atomic_load(&memory.limit) >> 20));
 	else

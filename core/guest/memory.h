@@ -44,17 +44,17 @@ void gt_memory_limit(size_t bytes, const char *cause);
 /* That text. Any thread. */
 const char *gt_memory_limit_cause(void);
 
-/* Keeps so many bytes of the limit for what a trace cannot do without, its file and writer: other
- * mappings are refused as if the limit was that much lower. 0: nothing is kept any more. */
+/* Reserves @bytes of the limit for a trace's file and its writer: other mappings are refused as if
+ * the limit was that much lower. 0: ends the reservation. */
 void gt_memory_keep(size_t bytes);
 
-/* The system, too, may have no more: what is kept is address space that is there. Before it. */
+/* From the next gt_memory_keep on the address space is mapped, too: it is limited (ulimit -v). */
 void gt_memory_keep_space(void);
 
-/* Whether the calling thread, of ours, makes what that is kept for. */
+/* Whether mappings of the calling thread, of ours, may use the reservation. */
 void gt_memory_use_kept(bool uses);
 
-/* Why the calling thread's last mapping failed, as "--max-rss=64M reached". Any thread. */
+/* Why the calling thread's last mapping failed, as "--max-rss=64M". Any thread. */
 void gt_memory_why(char *ret_text, size_t size);
 
 /* Memory of the tracer. */

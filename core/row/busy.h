@@ -2,7 +2,7 @@
  *
  * When a track is occupied: disjoint spans. CUPTI hands out a thread's records when it likes, so
  * work comes up to hundreds of ms after later work of its stream; what is remembered tells whether
- * it fits between what stands there. In order a span costs a comparison and a store; a late one is
+ * it fits between the track's slices. In order a span costs a comparison and a store; a late one is
  * looked for from where the last late one went, as late ones come in order, too.
  *
  * Drain thread only; memory is bounded, and shared by all tracks of a table. What has been
@@ -43,8 +43,8 @@ struct gt_busy_gap {
 	uint64_t start; /* of the one behind, UINT64_MAX: there is none */
 };
 
-/* Occupies the time from @start to @end ns (@end >= @start), if nothing stands there. False:
- * something does, or that is no longer known. */
+/* Occupies the time from @start to @end ns (@end >= @start), if it is free. False: it is
+ * not, or that is no longer known. */
 bool gt_busy_add(struct gt_busy *busy, struct gt_busy_pool *pool, uint64_t start, uint64_t end,
 		 struct gt_busy_gap *ret_gap);
 

@@ -42,6 +42,13 @@ static void write_rank(const char *folder, int rank)
 	cr_assert_eq(fclose(out), 0);
 }
 
+static void make_ranks(char *folder)
+{
+	cr_assert_not_null(mkdtemp(folder));
+	for (int rank = 0; rank < RANKS; rank++)
+		write_rank(folder, rank);
+}
+
 static void remove_folder(const char *folder)
 {
 	char command[128];
@@ -57,9 +64,7 @@ Test(job, more_operations_than_numbers)
 	struct gt_job job;
 	size_t failures = 0;
 
-	cr_assert_not_null(mkdtemp(folder));
-	for (int rank = 0; rank < RANKS; rank++)
-		write_rank(folder, rank);
+	make_ranks(folder);
 	gt_model_most_rows = RANKS - 1;
 	cr_assert_eq(gt_job_load(&job, &input, 1, count_complaint, &failures), 0);
 	gt_model_most_rows = GT_NONE - 1;
@@ -77,9 +82,7 @@ Test(job, ranks_in_parallel)
 	struct gt_job job;
 	size_t failures = 0;
 
-	cr_assert_not_null(mkdtemp(folder));
-	for (int rank = 0; rank < RANKS; rank++)
-		write_rank(folder, rank);
+	make_ranks(folder);
 	cr_assert_eq(gt_job_load(&job, &input, 1, count_complaint, &failures), 0);
 	cr_assert_eq(job.count, RANKS);
 	cr_assert_eq(failures, 0);

@@ -31,7 +31,7 @@ size_t gt_code_name_essence(struct gt_code_name *name, char *out, size_t size);
 /* What stands before "..." in @width bytes of a form that has lost its middle besides, or some
  * bytes less, as other dots at its end or behind it go, too. */
 #define GT_NAME_HEAD(width) (((width)-3) * 2 / 5)
-#define GT_NAME_DOTS        3 /* so many bytes at most on either side */
+#define GT_NAME_DOTS        3 /* bytes on either side, at most */
 
 /* Whether @text (@length bytes) is a form that gt_code_name_write may give the name, with whatever
  * parts kept or gone, or what is left of one without its middle. */
