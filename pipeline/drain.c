@@ -30,23 +30,14 @@
 #include "pipeline/dump.h"
 #include "pipeline/flusher.h"
 #include "pipeline/output/output.h"
+#include "pipeline/pace.h"
+#include "pipeline/patience.h"
 #include "pipeline/sources/collector.h"
 #include "pipeline/sources/crash_stack.h"
 #include "pipeline/turn.h"
 
-#define MS_NS          1000000ull
-#define SLEEP_MIN_NS   (1 * MS_NS)
-#define SLEEP_BUSY_NS  (10 * MS_NS)    /* there was work a moment ago */
-#define SLEEP_IDLE_NS  (20 * MS_NS)    /* in which a burst may begin */
-#define SLEEP_REST_NS  (500 * MS_NS)   /* nothing is recorded */
-#define STACK_BYTES    (1024u * 1024u) /* the demangler is deeply recursive */
-
-/* The last records: completed ones are awaited this long, then unfinished ones are forced out. */
-#define OUTSTANDING_NS (500 * MS_NS)
-#define WINDOW_NS      (4000 * MS_NS) /* at most, where the program goes on and waits for nothing */
-#define HELD_BACK_NS   (10 * MS_NS)   /* behind work that began after the exit */
-#define EIGHTH         125            /* thousandths of a ring */
-#define STILL_ROUNDS   4              /* and for this many rounds: each is long on a slow machine */
+#define STACK_BYTES (1024u * 1024u) /* the demangler is deeply recursive */
+#define WINDOW_NS   4000000000ull   /* at most, where the program goes on and waits for nothing */
 
 static struct {
 	struct gt_pipeline *pipeline;
@@ -123,7 +114,7 @@ static bool await_flush(struct gt_pipeline *p)
 	while (gt_flusher_is_busy()) {
 		if (!answer_requests(p))
 			return false;
-		gt_futex_wait(&drain.wake, seen, SLEEP_BUSY_NS);
+		gt_futex_wait(&drain.wake, seen, GT_PACE_BUSY_NS);
 		seen = atomic_load(&drain.wake);
 	}
 	gt_flusher_take(&began);
@@ -179,59 +170,34 @@ static bool work_once(struct gt_pipeline *p, uint64_t *ret_work)
 	return true;
 }
 
-/* How long the last records are awaited. */
-struct patience {
-	uint64_t until;       /* in any case */
-	uint64_t until_soon;  /* once the program ends, or its next range waits */
-	uint64_t outstanding; /* that are missing */
-	uint64_t undelivered; /* that CUPTI holds though they are done */
-	uint64_t since;       /* when one of them came last, or was done */
-	uint64_t quiet_ns;    /* without any */
-	uint32_t still;       /* rounds without any */
-	uint64_t sleep_ns;
-};
-
 /* False: the exiting thread has taken over. */
-static bool cease_sources(struct patience *patience)
+static bool cease_sources(struct gt_patience *patience)
 {
 	let_go();
-	gt_futex_wait(&drain.finished, 0, patience->sleep_ns);
-	patience->sleep_ns = patience->sleep_ns * 2 + SLEEP_MIN_NS;
-	if (patience->sleep_ns > SLEEP_BUSY_NS)
-		patience->sleep_ns = SLEEP_BUSY_NS;
+	gt_futex_wait(&drain.finished, 0, gt_patience_sleep(patience));
 	if (!gt_collectors_cease(drain.collectors))
-		patience->quiet_ns = HELD_BACK_NS;
+		gt_patience_held_back(patience);
 	return try_hold();
 }
 
-static bool is_worth_waiting(const struct gt_pipeline *p, struct patience *patience)
+static bool is_worth_waiting(const struct gt_pipeline *p, struct gt_patience *patience)
 {
-	uint64_t now = gt_clock_now(), outstanding = gt_collectors_outstanding(drain.collectors);
-	uint64_t undelivered = gt_turn_undelivered(p);
-	bool is_awaited = atomic_load(&drain.stop) || gt_trigger_is_awaited();
+	struct gt_patience_state state = {
+		.outstanding = gt_collectors_outstanding(drain.collectors),
+		.undelivered = gt_turn_undelivered(p),
+		.is_awaited = atomic_load(&drain.stop) || gt_trigger_is_awaited(),
+	};
 
-	patience->still++;
-	if (outstanding < patience->outstanding || undelivered > patience->undelivered) {
-		patience->since = now;
-		patience->still = 0;
-	}
-	patience->outstanding = outstanding;
-	patience->undelivered = undelivered;
-	return outstanding && now < (is_awaited ? patience->until_soon : patience->until) &&
-	       (now < patience->since + patience->quiet_ns || patience->still < STILL_ROUNDS);
+	return gt_patience_lasts(patience, gt_clock_now(), &state);
 }
 
 /* Completed records for as long as launches are outstanding, then forced ones. */
 static bool fetch_last(struct gt_pipeline *p, uint64_t longest_ns,
 		       bool (*flush)(struct gt_pipeline *p, bool forced))
 {
-	uint64_t now = gt_clock_now();
-	struct patience patience = {.until = now + longest_ns,
-				    .until_soon = now + OUTSTANDING_NS,
-				    .outstanding = UINT64_MAX,
-				    .since = now,
-				    .quiet_ns = OUTSTANDING_NS};
+	struct gt_patience patience;
 
+	gt_patience_start(&patience, gt_clock_now(), longest_ns);
 	gt_collectors_report(drain.collectors); /* drops until now: later ones are of late calls */
 	do {
 		if (!cease_sources(&patience) || !flush(p, false))
@@ -320,7 +286,7 @@ static void end_in_its_place(struct gt_pipeline *p)
 	sigset_t none;
 
 	stop_sources();
-	finish(p, OUTSTANDING_NS);
+	finish(p, GT_PATIENCE_SOON_NS);
 	drain.is_alone = true;
 	sigemptyset(&none);
 	pthread_sigmask(SIG_SETMASK, &none, NULL);
@@ -441,45 +407,10 @@ static bool follow_dump(struct gt_pipeline *p)
 	return true;
 }
 
-/* Outside of a window. Who asks for something wakes the thread; gputrace attach can wait that
- * long. */
-static bool is_at_rest(const struct gt_pipeline *p)
-{
-	return gt_turn_rests(p) && !gt_attached_is_asked() &&
-	       (gt_turn_is_attached(p) || !gt_control_is_deaf());
-}
-
-/* In which the rings fill to an eighth, as fast as they did while the last sleep lasted @last: a
- * full one of 2 MiB takes 20 000 launches, 9 000 with a range each. */
-static uint64_t busy_sleep(struct gt_pipeline *p, uint64_t last)
-{
-	uint32_t fullest = gt_turn_fullest(p);
-	uint64_t next = fullest ? last * EIGHTH / fullest : SLEEP_BUSY_NS;
-
-	if (next < SLEEP_MIN_NS)
-		return SLEEP_MIN_NS;
-	return next < SLEEP_BUSY_NS ? next : SLEEP_BUSY_NS;
-}
-
-/* Awake in time before a ring fills. Ranges are recorded at rest, too: only when for seconds there
- * were none it is a long one. */
-static uint64_t next_sleep(struct gt_pipeline *p, uint64_t work, uint64_t last)
-{
-	uint64_t most = is_at_rest(p) ? SLEEP_REST_NS : SLEEP_IDLE_NS;
-	uint64_t next = last < SLEEP_IDLE_NS ? last * 2 : last + last / 8;
-	uint64_t busy = busy_sleep(p, last);
-
-	if (work > 4096 || gt_control_is_busy())
-		return SLEEP_MIN_NS;
-	if (work)
-		return busy;
-	return next < most ? next : most;
-}
-
 /* A request ends a sleep that is worth the trouble. */
 static void sleep_for(uint32_t seen, uint64_t ns)
 {
-	if (ns < SLEEP_IDLE_NS || !gt_control_wait(&drain.wake, seen, ns))
+	if (ns < GT_PACE_IDLE_NS || !gt_control_wait(&drain.wake, seen, ns))
 		gt_futex_wait(&drain.wake, seen, ns);
 }
 
@@ -495,7 +426,7 @@ static uint32_t count_threads(void)
 
 static void drain_until_stopped(struct gt_pipeline *p)
 {
-	uint64_t work = 0, sleep_ns = SLEEP_BUSY_NS;
+	uint64_t work = 0, sleep_ns = GT_PACE_BUSY_NS;
 
 	while (!atomic_load(&drain.stop)) {
 		uint32_t seen = atomic_load(&drain.wake);
@@ -507,11 +438,11 @@ static void drain_until_stopped(struct gt_pipeline *p)
 			end_in_its_place(p);
 			return;
 		}
-		sleep_ns = next_sleep(p, work, sleep_ns);
+		sleep_ns = gt_pace_sleep(p, work, sleep_ns);
 		if (!atomic_load(&drain.stop))
 			sleep_for(seen, shorter(sleep_ns, gt_turn_window_holds(p, gt_clock_now())));
 	}
-	finish(p, OUTSTANDING_NS);
+	finish(p, GT_PATIENCE_SOON_NS);
 }
 
 static void *run(void *argument)

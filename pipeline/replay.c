@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "collectors/call/records.h"
+#include "collectors/cupti/memory/spooled.h"
 #include "core/guest/memory.h"
 #include "core/guest/sys.h"
 #include "core/guest/text.h"
@@ -349,7 +350,7 @@ static void close_ledger(struct recovery *r)
 	gt_spooled_add_rings(ledger, &here);
 	gt_spooled_add_read(&here, &r->records.late);
 	count_arrivals(r, ledger, &here);
-	gt_cupti_buffers_report_spooled(&r->view, ledger);
+	gt_cupti_spooled_report(&r->view, ledger);
 	count[GT_LEDGER_SPOOL_REFUSED] = atomic_load(&header->refused);
 	count[GT_LEDGER_SPOOL_THREADS] = atomic_load(&header->threads_refused);
 	count[GT_LEDGER_CALLS_LOST_THREAD] = refused->calls;

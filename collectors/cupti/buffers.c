@@ -10,10 +10,11 @@
 
 #include "collectors/cupti/memory/blocks.h"
 #include "collectors/cupti/memory/pace.h"
+#include "collectors/cupti/memory/slots.h"
 #include "core/guest/clock.h"
 #include "core/guest/free_guard.h"
 #include "core/guest/memory.h"
-#include "core/spool_view.h"
+#include "core/spool.h"
 
 #define DISCARD_BYTES (256u * 1024u)
 #define BLOCK_LEAST   ((size_t)1 << 20)
@@ -26,42 +27,9 @@
  * read. */
 #define LENT_PART     8u
 
-enum slot_state {
-	SLOT_FREE,
-	SLOT_BUSY,  /* being set up or freed */
-	SLOT_CUPTI, /* CUPTI is filling it */
-	SLOT_FULL,  /* completed, waits for the drain thread */
-	SLOT_READ,  /* read, but not all of its work is in the file: kept for recovery */
-};
-
-struct buffers_slot {
-	_Atomic int state;
-	uint32_t block;
-	uint8_t *_Atomic data;    /* after its guard; any thread compares it */
-	size_t bytes;             /* at data */
-	_Atomic size_t valid;     /* bytes lent to CUPTI, then bytes filled by it */
-	uint64_t lent_at;         /* CLOCK_MONOTONIC ns */
-	uint64_t order;           /* of completion */
-	_Atomic uint64_t request; /* number of the request that it answered */
-	uint64_t read;            /* time when it was read, trace ns */
-	uint64_t sampled;         /* the clock that it was read by */
-	bool foreign;             /* a copy of another tool's buffer */
-};
-
-/* Losses that a killed process must not take with it. */
-struct buffers_counts {
-	_Atomic uint64_t completed, foreign, discarded, discarded_bytes;
-};
-
-/* In the spool if there is one. */
-struct buffers_spooled {
-	struct buffers_slot slots[GT_CUPTI_BUFFERS_MAX];
-	struct buffers_counts counts;
-};
-
 static struct {
-	struct buffers_slot *slots; /* NULL: no memory */
-	struct buffers_counts *counts, private_counts;
+	struct gt_cupti_slot *slots; /* NULL: no memory */
+	struct gt_cupti_slot_counts *counts, private_counts;
 	_Atomic uint32_t used; /* slots from here on were never used */
 	struct gt_cupti_pace paces[PACES];
 	uint8_t pace_of[GT_CUPTI_BUFFERS_MAX]; /* of the slots that CUPTI has */
@@ -104,7 +72,7 @@ static void start_blocks(size_t buffer_bytes, size_t max_bytes)
 int gt_cupti_buffers_start(size_t buffer_bytes, size_t max_bytes, bool per_thread,
 			   bool null_is_safe)
 {
-	struct buffers_spooled *spooled;
+	struct gt_cupti_slots *spooled;
 	uint8_t *memory;
 
 	memset(&pool, 0, sizeof(pool)); /* in a forked child the buffers are the parent's */
@@ -145,13 +113,14 @@ static void count_used(uint32_t index)
 }
 
 /* Claims a free slot: it becomes BUSY. NULL: none. */
-static struct buffers_slot *claim_slot(void)
+static struct gt_cupti_slot *claim_slot(void)
 {
 	for (uint32_t i = 0; pool.slots && i < GT_CUPTI_BUFFERS_MAX; i++) {
-		int expected = SLOT_FREE;
+		int expected = GT_CUPTI_SLOT_FREE;
 
 		if (atomic_load_explicit(&pool.slots[i].state, memory_order_relaxed) != expected ||
-		    !atomic_compare_exchange_strong(&pool.slots[i].state, &expected, SLOT_BUSY))
+		    !atomic_compare_exchange_strong(&pool.slots[i].state, &expected,
+						    GT_CUPTI_SLOT_BUSY))
 			continue;
 		count_used(i);
 		return &pool.slots[i];
@@ -161,15 +130,15 @@ static struct buffers_slot *claim_slot(void)
 
 /* Claims a slot with memory for @bytes, or for at least @least. CUPTI may hand a buffer to a tool
  * that frees every buffer: see core/guest/free_guard.h. NULL: none. */
-static struct buffers_slot *prepare_slot(size_t bytes, size_t least)
+static struct gt_cupti_slot *prepare_slot(size_t bytes, size_t least)
 {
-	struct buffers_slot *slot = claim_slot();
+	struct gt_cupti_slot *slot = claim_slot();
 	struct gt_cupti_piece piece;
 
 	if (!slot)
 		return NULL;
 	if (!gt_cupti_blocks_cut(bytes, least, &piece)) {
-		atomic_store(&slot->state, SLOT_FREE);
+		atomic_store(&slot->state, GT_CUPTI_SLOT_FREE);
 		return NULL;
 	}
 	slot->block = piece.block;
@@ -199,14 +168,14 @@ static size_t next_bytes(const struct gt_cupti_pace *pace)
 	return share > pace->least ? share : pace->least;
 }
 
-static void lend_slot(struct buffers_slot *slot, uint8_t pace)
+static void lend_slot(struct gt_cupti_slot *slot, uint8_t pace)
 {
 	pool.pace_of[slot - pool.slots] = pace;
 	atomic_fetch_add_explicit(&pool.lent, 1, memory_order_relaxed);
 	slot->valid = slot->bytes;
 	slot->lent_at = gt_clock_now();
 	atomic_store(&slot->request, atomic_load(&pool.requested));
-	atomic_store(&slot->state, SLOT_CUPTI);
+	atomic_store(&slot->state, GT_CUPTI_SLOT_LENT);
 }
 
 static uint32_t count_in(int state)
@@ -222,14 +191,14 @@ static void count_discarded(void)
 {
 	count(&pool.counts->discarded, 1);
 	count(&pool.crowded,
-	      atomic_load(&pool.used) == GT_CUPTI_BUFFERS_MAX && !count_in(SLOT_FREE));
+	      atomic_load(&pool.used) == GT_CUPTI_BUFFERS_MAX && !count_in(GT_CUPTI_SLOT_FREE));
 }
 
 void gt_cupti_buffers_request(uint8_t **ret_buffer, size_t *ret_size, size_t *ret_max_records)
 {
 	bool stopped = atomic_load_explicit(&pool.stopped, memory_order_relaxed);
 	uint8_t pace = pace_here();
-	struct buffers_slot *slot = NULL;
+	struct gt_cupti_slot *slot = NULL;
 
 	if (!stopped)
 		slot = prepare_slot(next_bytes(&pool.paces[pace]), pool.paces[pace].least);
@@ -247,12 +216,13 @@ void gt_cupti_buffers_request(uint8_t **ret_buffer, size_t *ret_size, size_t *re
 	*ret_size = pool.null_is_safe ? 0 : DISCARD_BYTES;
 }
 
-static struct buffers_slot *slot_of(const uint8_t *buffer)
+static struct gt_cupti_slot *slot_of(const uint8_t *buffer)
 {
 	uint32_t used = atomic_load(&pool.used);
 
 	for (uint32_t i = 0; i < used; i++) {
-		if (atomic_load(&pool.slots[i].state) == SLOT_CUPTI && pool.slots[i].data == buffer)
+		if (atomic_load(&pool.slots[i].state) == GT_CUPTI_SLOT_LENT &&
+		    pool.slots[i].data == buffer)
 			return &pool.slots[i];
 	}
 	return NULL;
@@ -260,10 +230,10 @@ static struct buffers_slot *slot_of(const uint8_t *buffer)
 
 /* Copies another tool's buffer, requested before the callbacks became ours: read, never freed
  * (REQ-18). All or nothing: a truncated record would be read beyond its end. */
-static struct buffers_slot *copy_foreign(const uint8_t *buffer, size_t valid)
+static struct gt_cupti_slot *copy_foreign(const uint8_t *buffer, size_t valid)
 {
 	size_t bytes = valid + GT_FREE_GUARD_BYTES;
-	struct buffers_slot *slot = prepare_slot(bytes, bytes);
+	struct gt_cupti_slot *slot = prepare_slot(bytes, bytes);
 
 	if (slot)
 		memcpy(slot->data, buffer, valid);
@@ -278,17 +248,17 @@ static void discard(uint8_t *buffer, size_t valid)
 	memset(buffer, 0, valid < DISCARD_BYTES ? valid : DISCARD_BYTES);
 }
 
-static void fill(struct buffers_slot *slot, size_t valid, bool foreign)
+static void fill(struct gt_cupti_slot *slot, size_t valid, bool foreign)
 {
 	slot->foreign = foreign;
 	slot->valid = smaller(valid, slot->bytes);
 	slot->order = atomic_fetch_add(&pool.next_order, 1);
 	count(&pool.counts->completed, 1);
 	/* pairs with the acquire in gt_cupti_buffers_next: records before the state */
-	atomic_store_explicit(&slot->state, SLOT_FULL, memory_order_release);
+	atomic_store_explicit(&slot->state, GT_CUPTI_SLOT_FULL, memory_order_release);
 }
 
-static void note_return(const struct buffers_slot *slot, size_t valid)
+static void note_return(const struct gt_cupti_slot *slot, size_t valid)
 {
 	uint32_t lent = atomic_load(&pool.lent);
 
@@ -300,7 +270,7 @@ static void note_return(const struct buffers_slot *slot, size_t valid)
 
 bool gt_cupti_buffers_complete(uint8_t *buffer, size_t valid)
 {
-	struct buffers_slot *slot = slot_of(buffer);
+	struct gt_cupti_slot *slot = slot_of(buffer);
 	bool ours = slot || !buffer || buffer == pool.discard;
 
 	if (buffer && buffer == pool.discard)
@@ -317,15 +287,16 @@ bool gt_cupti_buffers_complete(uint8_t *buffer, size_t valid)
 }
 
 /* NULL: none waits to be read. */
-static const struct buffers_slot *oldest_full(void)
+static const struct gt_cupti_slot *oldest_full(void)
 {
 	uint32_t used = atomic_load(&pool.used);
-	const struct buffers_slot *oldest = NULL;
+	const struct gt_cupti_slot *oldest = NULL;
 
 	for (uint32_t i = 0; i < used; i++) {
-		const struct buffers_slot *slot = &pool.slots[i];
+		const struct gt_cupti_slot *slot = &pool.slots[i];
 
-		if (atomic_load_explicit(&slot->state, memory_order_acquire) == SLOT_FULL &&
+		if (atomic_load_explicit(&slot->state, memory_order_acquire) ==
+			    GT_CUPTI_SLOT_FULL &&
 		    (!oldest || slot->order < oldest->order))
 			oldest = slot;
 	}
@@ -334,7 +305,7 @@ static const struct buffers_slot *oldest_full(void)
 
 bool gt_cupti_buffers_next(struct gt_cupti_buffer *ret_buffer)
 {
-	const struct buffers_slot *oldest = oldest_full();
+	const struct gt_cupti_slot *oldest = oldest_full();
 
 	if (!oldest)
 		return false;
@@ -353,7 +324,7 @@ uint64_t gt_cupti_buffers_order(void)
 
 bool gt_cupti_buffers_wait_before(uint64_t order)
 {
-	const struct buffers_slot *oldest = oldest_full();
+	const struct gt_cupti_slot *oldest = oldest_full();
 
 	return oldest && oldest->order < order;
 }
@@ -364,7 +335,8 @@ size_t gt_cupti_buffers_waiting(void)
 	size_t cost = 0;
 
 	for (uint32_t i = 0; i < used; i++)
-		if (atomic_load_explicit(&pool.slots[i].state, memory_order_relaxed) == SLOT_FULL)
+		if (atomic_load_explicit(&pool.slots[i].state, memory_order_relaxed) ==
+		    GT_CUPTI_SLOT_FULL)
 			cost += gt_cupti_buffer_cost(pool.slots[i].valid);
 	return cost;
 }
@@ -381,24 +353,24 @@ bool gt_cupti_buffers_are_many(void)
 
 /* Only the drain thread uses a FULL or READ slot, but recovery reads it if we are killed here: the
  * state changes before the data. */
-static void free_slot(struct buffers_slot *slot)
+static void free_slot(struct gt_cupti_slot *slot)
 {
 	uint32_t block = slot->block;
 
-	atomic_store(&slot->state, SLOT_FREE);
+	atomic_store(&slot->state, GT_CUPTI_SLOT_FREE);
 	gt_cupti_blocks_return(block);
 }
 
 void gt_cupti_buffers_recycle(const struct gt_cupti_buffer *buffer, uint64_t now)
 {
 	for (uint32_t i = 0, used = atomic_load(&pool.used); i < used; i++) {
-		struct buffers_slot *slot = &pool.slots[i];
+		struct gt_cupti_slot *slot = &pool.slots[i];
 
-		if (atomic_load(&slot->state) == SLOT_FULL && slot->data == buffer->data) {
+		if (atomic_load(&slot->state) == GT_CUPTI_SLOT_FULL && slot->data == buffer->data) {
 			slot->read = now;
 			slot->sampled = buffer->sampled;
 			if (gt_spool_holds(slot->data))
-				atomic_store(&slot->state, SLOT_READ);
+				atomic_store(&slot->state, GT_CUPTI_SLOT_READ);
 			else
 				free_slot(slot);
 			return;
@@ -409,9 +381,10 @@ void gt_cupti_buffers_recycle(const struct gt_cupti_buffer *buffer, uint64_t now
 void gt_cupti_buffers_release(uint64_t until)
 {
 	for (uint32_t i = 0, used = atomic_load(&pool.used); i < used; i++) {
-		struct buffers_slot *slot = &pool.slots[i];
+		struct gt_cupti_slot *slot = &pool.slots[i];
 
-		if (atomic_load_explicit(&slot->state, memory_order_relaxed) == SLOT_READ &&
+		if (atomic_load_explicit(&slot->state, memory_order_relaxed) ==
+			    GT_CUPTI_SLOT_READ &&
 		    slot->read < until)
 			free_slot(slot);
 	}
@@ -419,14 +392,15 @@ void gt_cupti_buffers_release(uint64_t until)
 
 /* The oldest buffer that was read, of those that @may accepts (NULL: all). To be freed though
  * recovery may need it: CUPTI must not run out of buffers. */
-static struct buffers_slot *oldest_read(bool (*may)(const struct buffers_slot *slot))
+static struct gt_cupti_slot *oldest_read(bool (*may)(const struct gt_cupti_slot *slot))
 {
-	struct buffers_slot *oldest = NULL;
+	struct gt_cupti_slot *oldest = NULL;
 
 	for (uint32_t i = 0, used = atomic_load(&pool.used); i < used; i++) {
-		struct buffers_slot *slot = &pool.slots[i];
+		struct gt_cupti_slot *slot = &pool.slots[i];
 
-		if (atomic_load_explicit(&slot->state, memory_order_relaxed) == SLOT_READ &&
+		if (atomic_load_explicit(&slot->state, memory_order_relaxed) ==
+			    GT_CUPTI_SLOT_READ &&
 		    (!oldest || slot->order < oldest->order) && (!may || may(slot)))
 			oldest = slot;
 	}
@@ -434,14 +408,15 @@ static struct buffers_slot *oldest_read(bool (*may)(const struct buffers_slot *s
 }
 
 /* Calls @each for every read buffer of @block. Returns how many there are. */
-static uint32_t each_read(uint32_t block, void (*each)(struct buffers_slot *slot))
+static uint32_t each_read(uint32_t block, void (*each)(struct gt_cupti_slot *slot))
 {
 	uint32_t n = 0;
 
 	for (uint32_t i = 0, used = atomic_load(&pool.used); i < used; i++) {
-		struct buffers_slot *slot = &pool.slots[i];
+		struct gt_cupti_slot *slot = &pool.slots[i];
 
-		if (atomic_load_explicit(&slot->state, memory_order_relaxed) != SLOT_READ ||
+		if (atomic_load_explicit(&slot->state, memory_order_relaxed) !=
+			    GT_CUPTI_SLOT_READ ||
 		    slot->block != block)
 			continue;
 		n++;
@@ -452,7 +427,7 @@ static uint32_t each_read(uint32_t block, void (*each)(struct buffers_slot *slot
 }
 
 /* Freeing its block would make memory available. */
-static bool blocks_memory(const struct buffers_slot *slot)
+static bool blocks_memory(const struct gt_cupti_slot *slot)
 {
 	return each_read(slot->block, NULL) == gt_cupti_blocks_pieces(slot->block);
 }
@@ -472,7 +447,7 @@ static void spill_once(struct buffers_spill *spill)
 
 static bool free_block(struct buffers_spill *spill)
 {
-	struct buffers_slot *oldest = oldest_read(blocks_memory);
+	struct gt_cupti_slot *oldest = oldest_read(blocks_memory);
 
 	if (!oldest)
 		return false;
@@ -483,12 +458,12 @@ static bool free_block(struct buffers_spill *spill)
 /* Many small buffers may use up the slots before they use up the blocks. */
 static void free_slots(struct buffers_spill *spill)
 {
-	struct buffers_slot *oldest;
+	struct gt_cupti_slot *oldest;
 
 	if (atomic_load(&pool.used) <= GT_CUPTI_BUFFERS_MAX - FREE_SLOTS)
 		return;
-	for (uint32_t n = count_in(SLOT_FREE); n < FREE_SLOTS && (oldest = oldest_read(NULL));
-	     n++) {
+	for (uint32_t n = count_in(GT_CUPTI_SLOT_FREE);
+	     n < FREE_SLOTS && (oldest = oldest_read(NULL)); n++) {
 		spill_once(spill);
 		free_slot(oldest);
 	}
@@ -519,7 +494,7 @@ static uint32_t count_held(uint64_t requests)
 	uint32_t n = 0;
 
 	for (uint32_t i = 0, used = atomic_load(&pool.used); i < used; i++)
-		n += atomic_load(&pool.slots[i].state) == SLOT_CUPTI &&
+		n += atomic_load(&pool.slots[i].state) == GT_CUPTI_SLOT_LENT &&
 		     atomic_load(&pool.slots[i].request) <= requests;
 	return n;
 }
@@ -537,7 +512,7 @@ void gt_cupti_buffers_forget(void)
 	atomic_store(&pool.forgotten, atomic_load(&pool.requested));
 	atomic_store(&pool.lent, 0);
 	for (uint32_t i = 0; i < used; i++)
-		n += atomic_load(&pool.slots[i].state) == SLOT_CUPTI &&
+		n += atomic_load(&pool.slots[i].state) == GT_CUPTI_SLOT_LENT &&
 		     atomic_load(&pool.slots[i].request) > before;
 	gt_cupti_blocks_allow(n);
 }
@@ -562,7 +537,7 @@ size_t gt_cupti_buffers_lent_bytes(void)
 	size_t bytes = 0, next = largest_pace();
 
 	for (uint32_t i = 0; i < used; i++)
-		if (atomic_load(&pool.slots[i].state) == SLOT_CUPTI &&
+		if (atomic_load(&pool.slots[i].state) == GT_CUPTI_SLOT_LENT &&
 		    atomic_load(&pool.slots[i].request) > forgotten)
 			bytes += pool.slots[i].valid;
 	return bytes > next ? bytes : next;
@@ -572,38 +547,21 @@ void gt_cupti_buffers_each_lent(void (*take)(void *context, const struct gt_cupt
 				void *context)
 {
 	for (uint32_t i = 0, used = atomic_load(&pool.used); i < used; i++) {
-		const struct buffers_slot *slot = &pool.slots[i];
+		const struct gt_cupti_slot *slot = &pool.slots[i];
 		struct gt_cupti_lent lent;
 
 		/* the state first: what a free slot points to may be unmapped */
-		if (atomic_load(&slot->state) != SLOT_CUPTI)
+		if (atomic_load(&slot->state) != GT_CUPTI_SLOT_LENT)
 			continue;
 		lent = (struct gt_cupti_lent){.data = slot->data, .bytes = slot->bytes};
 		take(context, &lent);
 	}
 }
 
-static void report_counts(const struct buffers_counts *counts, uint64_t *count)
-{
-	count[GT_LEDGER_BUFFERS_COMPLETED] = atomic_load(&counts->completed);
-	count[GT_LEDGER_BUFFERS_FOREIGN] = atomic_load(&counts->foreign);
-	count[GT_LEDGER_BUFFERS_DISCARDED] = atomic_load(&counts->discarded);
-	count[GT_LEDGER_BUFFERS_LOST_BYTES] = atomic_load(&counts->discarded_bytes);
-}
-
-void gt_cupti_buffers_report_spooled(const struct gt_spool_view *view, struct gt_ledger *ledger)
-{
-	const struct buffers_spooled *spooled =
-		gt_spool_view_root(view, GT_SPOOL_BUFFERS, sizeof(*spooled));
-
-	if (spooled)
-		report_counts(&spooled->counts, ledger->count);
-}
-
 void gt_cupti_buffers_report_delivered(struct gt_ledger *ledger)
 {
 	if (pool.counts)
-		report_counts(pool.counts, ledger->count);
+		gt_cupti_slot_counts_report(pool.counts, ledger);
 }
 
 void gt_cupti_buffers_report(struct gt_ledger *ledger)
@@ -613,12 +571,13 @@ void gt_cupti_buffers_report(struct gt_ledger *ledger)
 	gt_cupti_buffers_report_delivered(ledger);
 	/* CUPTI may request one while it flushes, for a record of the flush */
 	count[GT_LEDGER_BUFFERS_KEPT] = count_held(atomic_load(&pool.demanded));
-	count[GT_LEDGER_BUFFERS_UNREAD] = count_in(SLOT_FULL);
+	count[GT_LEDGER_BUFFERS_UNREAD] = count_in(GT_CUPTI_SLOT_FULL);
 }
 
 struct gt_cupti_buffer_counts gt_cupti_buffers_count(void)
 {
-	const struct buffers_counts *counts = pool.counts ? pool.counts : &pool.private_counts;
+	const struct gt_cupti_slot_counts *counts =
+		pool.counts ? pool.counts : &pool.private_counts;
 
 	return (struct gt_cupti_buffer_counts){
 		.requested = atomic_load(&pool.requested),
@@ -628,34 +587,4 @@ struct gt_cupti_buffer_counts gt_cupti_buffers_count(void)
 		.discarded_bytes = atomic_load(&counts->discarded_bytes),
 		.crowded = atomic_load(&pool.crowded),
 	};
-}
-
-void gt_cupti_buffers_each(const struct gt_spool_view *view,
-			   void (*found)(void *context, const struct gt_cupti_spooled *buffer),
-			   void *context)
-{
-	const struct buffers_spooled *spooled =
-		gt_spool_view_root(view, GT_SPOOL_BUFFERS, sizeof(*spooled));
-	const struct buffers_slot *slots = spooled ? spooled->slots : NULL;
-
-	for (uint32_t i = 0; slots && i < GT_CUPTI_BUFFERS_MAX; i++) {
-		int state = atomic_load(&slots[i].state);
-		struct gt_cupti_spooled buffer = {.valid = slots[i].valid,
-						  .order = slots[i].order,
-						  .foreign = gt_spool_bool(&slots[i].foreign),
-						  .was_read = state == SLOT_READ,
-						  .read = slots[i].read,
-						  .sampled = slots[i].sampled,
-						  .unfinished = state == SLOT_CUPTI};
-
-		if (state != SLOT_FULL && state != SLOT_READ && state != SLOT_CUPTI)
-			continue;
-		if (buffer.unfinished) { /* state before the kill */
-			buffer.order = UINT64_MAX;
-			buffer.foreign = false;
-		}
-		buffer.data = gt_spool_view_at(view, gt_spool_address(slots[i].data), buffer.valid);
-		if (buffer.data)
-			found(context, &buffer);
-	}
 }

@@ -12,11 +12,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "collectors/cupti/memory/slots.h"
 #include "core/schema/ledger.h"
-
-/* More than CUPTI ever holds plus those waiting to be read: buffers are small only while records
- * come slowly. */
-#define GT_CUPTI_BUFFERS_MAX 2048u
 
 /* A completed activity buffer. */
 struct gt_cupti_buffer {
@@ -77,27 +74,6 @@ void gt_cupti_buffers_release(uint64_t until);
  * need, @spill(@context) is called, once, to bring what was read into the file; NULL: not needed.
  */
 void gt_cupti_buffers_prepare(void (*spill)(void *context), void *context);
-
-/* For recovery: a buffer of a spool. */
-struct gt_cupti_spooled {
-	const uint8_t *data;
-	size_t valid;
-	uint64_t order;  /* of completion */
-	bool foreign;    /* as above */
-	bool was_read;   /* all its records were taken, and are counted */
-	bool unfinished; /* CUPTI still had it: at most @valid bytes, zero after its records */
-	/* of one that was read: trace ns, and by which clock; 0: not known */
-	uint64_t read, sampled;
-};
-
-struct gt_spool_view;
-/* Calls @found for each completed buffer of a spool, oldest first. */
-void gt_cupti_buffers_each(const struct gt_spool_view *view,
-			   void (*found)(void *context, const struct gt_cupti_spooled *buffer),
-			   void *context);
-
-/* For recovery: the counts of a spool replace those in @ledger. */
-void gt_cupti_buffers_report_spooled(const struct gt_spool_view *view, struct gt_ledger *ledger);
 
 /* Counters of activity buffers since the start. */
 struct gt_cupti_buffer_counts {

@@ -395,7 +395,7 @@ static void take_buffer(struct gt_replay_records *r, const struct gt_cupti_spool
 
 void gt_replay_buffers(struct gt_replay_records *r)
 {
-	gt_cupti_buffers_each(r->view, note_buffer, r);
+	gt_cupti_spooled_each(r->view, note_buffer, r);
 	qsort(r->buffers, r->buffer_count, sizeof(r->buffers[0]), by_order);
 	learn_lengths(r);
 	for (uint32_t i = 0; i < r->buffer_count; i++)

@@ -9,6 +9,7 @@
 #include <stdint.h>
 
 #include "collectors/cupti/buffers.h"
+#include "collectors/cupti/memory/spooled.h"
 #include "core/schema/ledger.h"
 #include "core/spool_view.h"
 #include "core/thread.h"
