@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * Deflate with ISA-L, which is linked in where the build found it: ten times as fast as zlib's
- * fastest level, for the same size (docs/benchmarks.md). Drain thread.
+ * fastest level, for the same size (docs/benchmarks/writing.md). Drain thread.
  */
 #ifndef GT_WRITERS_DEFLATE_H
 #define GT_WRITERS_DEFLATE_H

@@ -17,8 +17,8 @@
 #include "writers/sink.h"
 
 /* Largest batch; a longer event is a batch of its own. Large ones cost a third less for each byte
- * (docs/benchmarks.md), but more is lost with one: they follow a first one where memory is ample
- * and the file far from its limit. */
+ * (docs/benchmarks/writing.md), but more is lost with one: they follow a first one where memory is
+ * ample and the file far from its limit. */
 #define GT_FILE_BATCH       ((size_t)64 << 10)
 #define GT_FILE_BATCH_LARGE ((size_t)256 << 10)
 /* Where large ones end, with what the next one overwrites: one that ends inside a page costs a

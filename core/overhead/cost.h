@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * What tracing costs, as shares of what the program takes without it: from sums that the tracer
- * keeps, and that the ledger has (docs/benchmarks.md defines them). Pure.
+ * keeps, and that the ledger has (docs/benchmarks/overhead.md defines them). Pure.
  */
 #ifndef GT_CORE_OVERHEAD_COST_H
 #define GT_CORE_OVERHEAD_COST_H

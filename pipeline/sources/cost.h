@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What tracing costs the process, by the tracer's own counts (docs/benchmarks.md has the
+ * What tracing costs the process, by the tracer's own counts (docs/benchmarks/overhead.md has the
  * definitions), as a counter track, in the ledger and in the metadata; and --max-overhead, which
  * has less recorded when it is too much. Drain thread.
  */

@@ -2,7 +2,7 @@
  *
  * The JSON scanner of the hot path: strict, without allocation, one pass over bytes in memory, for
  * the event lines that make up 99 % of a trace. Its results are spans into the caller's buffer.
- * Why not a library: docs/benchmarks.md. Pure functions, any thread.
+ * Why not a library: docs/benchmarks/reading.md. Pure functions, any thread.
  */
 #ifndef GT_READERS_CHROME_SCAN_H
 #define GT_READERS_CHROME_SCAN_H

@@ -10,7 +10,8 @@
  *
  * FORM: chrome, chrome-all (--details=all), perfetto; -gzip: compressed; -known: 200 kinds of
  * launches in place of 12 800, so that after the first ones nothing is interned. Instructions of an
- * event: of one run into /dev/null, the difference of two numbers of launches (docs/benchmarks.md).
+ * event: of one run into /dev/null, the difference of two numbers of launches
+ * (docs/benchmarks/writing.md).
  */
 #include <fcntl.h>
 #include <stdio.h>

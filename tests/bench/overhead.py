@@ -14,7 +14,7 @@ the base in place of the traced one: what the machine makes of no difference.
 
 The simulated device is 100 us behind the launches. With less, a launch now and then finds its queue empty and wakes a
 thread of the simulated CUPTI, for 6 to 8 us of the launching thread: how often depends on when that thread last looked,
-which the tracer changes (docs/benchmarks.md)."""
+which the tracer changes (docs/benchmarks/overhead.md)."""
 
 import glob
 import json
@@ -78,7 +78,7 @@ def run(words, traced, *options):
 
 
 def figure(ledger):
-    """As docs/benchmarks.md defines it."""
+    """As docs/benchmarks/overhead.md defines it."""
     tracer = ledger["cost_added_ns"] + ledger["cost_own_ns"]
     slower = ledger["cost_added_ns"] / ledger["cost_threads_ns"]
     return 100 * tracer / max(ledger["cost_process_ns"] - tracer, ledger["cost_elapsed_ns"] * (1 - slower))

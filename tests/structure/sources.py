@@ -350,6 +350,27 @@ def subjects(root):
             yield f"more than {MOST_SUBJECT} characters: {subject}"
 
 
+def anchors(text):
+    """What a link into a page of Markdown can name: its headings, as web pages make anchors of them."""
+    text = re.sub(r"^```.*?^```", "", text, flags=re.S | re.M)
+    for heading in re.findall(r"^#+ (.*)$", text, re.M):
+        heading = re.sub(r"\[([^\]]*)\]\([^)]*\)", r"\1", heading)
+        yield re.sub(r"[^\w -]", "", heading.lower()).replace(" ", "-")
+    yield from re.findall(r'<a name="([^"]+)"', text)
+
+
+def links(root):
+    for path in tracked(root, "*.md"):
+        for number, line in enumerate((root / path).read_text().splitlines(), 1):
+            for target in re.findall(r"\]\((?![a-z]+:)([^)\s]+)\)", line):
+                name, _, anchor = target.partition("#")
+                page = (root / path).parent / name if name else root / path
+                if not page.exists():
+                    yield f"{path}:{number}: {target}: there is no such file"
+                elif anchor and page.suffix == ".md" and anchor not in anchors(page.read_text()):
+                    yield f"{path}:{number}: {target}: the page has no such heading"
+
+
 def headers(root):
     compiler = shlex.split(os.environ["CC"]) + shlex.split(os.environ["CFLAGS"])
 
@@ -387,7 +408,7 @@ def main():
     complaints = list({"includes": includes, "folders": folders, "columns": columns,
                        "tags": tags, "phrases": phrases, "comments": comments,
                        "subjects": subjects, "words": words, "headers": headers,
-                       "format": formatting}[check](root))
+                       "format": formatting, "links": links}[check](root))
     for complaint in complaints:
         print(complaint)
     return bool(complaints)

@@ -82,5 +82,13 @@ class TestSources(unittest.TestCase):
             "/* The same\n * in two lines. */\nstatic inline int two(void)\n{\n\treturn 1;\n}\n\n"
             "int three(void); /* here */\n")})
 
+    def test_links(self):
+        other = "# A *page*, 1\n\n```sh\n# no heading\n```\n<a name=\"here\"></a>\n"
+        for link, line in (("b.md", 3), ("../a.md", 3), ("a.md#no-heading", 3), ("#a-page-1", 3)):
+            with self.subTest(link=link):
+                self.assert_seen("links", {"docs/a.md": other, "docs/c.md": f"# C\n\n[x]({link})\n"}, f"docs/c.md:{line}: {link}")
+        self.assert_seen("links", {"docs/a.md": other, "docs/c.md": (
+            "# C\n[x](a.md) [x](a.md#a-page-1) [x](a.md#here) [x](#c) [x](https://example.org/#y) [x](../docs)\n")})
+
 
 unittest.main()
