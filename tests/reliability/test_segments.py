@@ -125,9 +125,13 @@ class Segments(unittest.TestCase):
     @unittest.skipIf(harness.preloading.RUNTIMES, "a library that is preloaded before the sanitizer's")
     def test_disk_full_at_the_change(self):
         """What the last write of the full file loses is counted once, and no call is in two ledgers."""
-        for form, writes in (("chrome", range(50, 57)), ("perfetto", range(16, 20))):
+        # which write is the last one of the first file depends on how the threads are scheduled
+        for form, likely, others in (("chrome", range(50, 57), range(30, 80)),
+                                     ("perfetto", range(16, 20), range(6, 30))):
             lost = 0
-            for write in writes:
+            for write in (*likely, *others):
+                if lost and write not in likely:
+                    break
                 with self.subTest(form=form, write=write):
                     shutil.rmtree(self.folder, ignore_errors=True)
                     self.trace("GPUTRACE_KEEP=0", "GPUTRACE_FORMAT=" + form, f"FAILWRITE_FROM={write}",
