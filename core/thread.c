@@ -254,6 +254,11 @@ uint64_t gt_threads_sum(enum gt_thread_counter which)
 	return sum;
 }
 
+uint64_t gt_threads_lost_launches(void)
+{
+	return gt_threads_sum(GT_THREAD_LAUNCHES_LOST) + gt_threads_refused()->launches;
+}
+
 uint64_t gt_threads_degraded(void)
 {
 	return atomic_load_explicit(&registry.degraded, memory_order_relaxed);

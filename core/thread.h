@@ -35,6 +35,7 @@ enum gt_thread_counter {
 	GT_THREAD_LAUNCHES_PASSED, /* of the calls that passed those that start GPU work */
 	GT_THREAD_CALLS_THINNED,   /* --thin: calls that start no GPU work */
 	GT_THREAD_RANGES_THINNED,  /* --thin */
+	GT_THREAD_LAUNCHES_LOST,   /* of the calls that are lost those that started GPU work */
 	GT_THREAD_COUNTERS_
 };
 
@@ -84,9 +85,9 @@ extern _Atomic uint32_t gt_thread_epoch; /* 0: no registry */
  * the memory. A few system calls, no malloc. NULL: refused. */
 struct gt_thread *gt_thread_first_sight(uint32_t percent);
 
-/* What found no block: calls, calls inside them, blocks of PyTorch. */
+/* What found no block: calls, calls inside them, blocks of PyTorch; calls that started GPU work. */
 struct gt_thread_refused {
-	_Atomic uint64_t calls, nested, tensors;
+	_Atomic uint64_t calls, nested, tensors, launches;
 };
 
 /* To be counted by whoever found none. Any thread. */
@@ -152,6 +153,9 @@ const struct gt_thread_refused *gt_threads_refused_in(const struct gt_spool_view
 /* Drain thread: the ring is filling up, and may be larger from now on: at most 16 times as large as
  * it usually is, in the first half of the memory. A few system calls, once or twice in its life. */
 void gt_thread_grow(struct gt_thread *thread);
+
+/* Launches whose call was lost, of all threads. Any thread. */
+uint64_t gt_threads_lost_launches(void);
 
 /* Blocks whose ring is smaller than --ring-size, because memory is short. */
 uint64_t gt_threads_degraded(void);

@@ -288,6 +288,9 @@ static int make_records(struct recovery *r)
 	records->join = &p->join;
 	records->ranges = p->ranges;
 	records->translate = &p->gpu.translate;
+	p->join.given_up = r->spooled->given_up;
+	p->join.found_before =
+		gt_spooled_read(r->spooled)->ledger.count[GT_LEDGER_LAUNCHES_UNLINKED];
 	return gt_replay_records_init(records, r->spooled);
 }
 
@@ -342,7 +345,7 @@ static void close_ledger(struct recovery *r)
 	struct gt_correlate_counts calls = gt_correlate_count(r->pipeline.join.calls);
 	const struct gt_thread_refused *refused = gt_threads_refused_in(&r->view);
 	const uint64_t *counters = r->records.counters;
-	uint64_t *count = ledger->count, reported;
+	uint64_t *count = ledger->count, reported, of_lost;
 
 	*ledger = r->spooled->ledger;
 	gt_losses_forget(ledger); /* the file tells them */
@@ -356,6 +359,7 @@ static void close_ledger(struct recovery *r)
 	count[GT_LEDGER_CALLS_LOST_THREAD] = refused->calls;
 	count[GT_LEDGER_CALLS_NESTED] = counters[GT_THREAD_CALLS_NESTED] + refused->nested;
 	count[GT_LEDGER_CALLS_LOST_RING] = counters[GT_THREAD_CALLS_LOST];
+	count[GT_LEDGER_LAUNCHES_LOST] = counters[GT_THREAD_LAUNCHES_LOST] + refused->launches;
 	count[GT_LEDGER_CALLS_LATE] = counters[GT_THREAD_CALLS_LATE];
 	count[GT_LEDGER_CALLS_PASSED] = counters[GT_THREAD_CALLS_PASSED];
 	count[GT_LEDGER_LAUNCHES_PASSED] = counters[GT_THREAD_LAUNCHES_PASSED];
@@ -378,11 +382,12 @@ static void close_ledger(struct recovery *r)
 		larger(count[GT_LEDGER_OS_CALLS_LOST], lost_os_calls(&r->spooled->os_calls));
 	count[GT_LEDGER_BUFFERS_UNREAD] = 0; /* they were read here */
 	gt_replay_kept_count(&r->kept, ledger);
+	of_lost = gt_call_join_lost(&r->pipeline.join, count[GT_LEDGER_LAUNCHES_LOST]);
 	leave_to_closed_files(r, count);
 	reported = gt_ledger_ended_calls(ledger);
 	count[GT_LEDGER_CALLS_OPEN] =
 		count[GT_LEDGER_CALLS_SEEN] > reported ? count[GT_LEDGER_CALLS_SEEN] - reported : 0;
-	count[GT_LEDGER_OPS_IN_FLIGHT] = calls.in_flight + r->pipeline.join.unexpected +
+	count[GT_LEDGER_OPS_IN_FLIGHT] = calls.in_flight + of_lost + r->pipeline.join.unexpected +
 					 r->records.released[GT_RING_TYPES + GT_RECORD_UNEXPECTED];
 	count[GT_LEDGER_CORRELATION_EVICTED] = calls.evicted;
 }

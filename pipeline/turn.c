@@ -367,7 +367,9 @@ void gt_turn_close_window(struct gt_pipeline *p)
 	ledger = p->ledger;
 	gt_collectors_count(&p->collectors, &ledger);
 	gt_frameworks_notify(&p->frameworks);
-	gt_output_end_window(&p->output, &ledger, gt_call_join_give_up(&p->join));
+	gt_output_end_window(&p->output, &ledger,
+			     gt_call_join_give_up(&p->join, ledger.count[GT_LEDGER_OPS_IN_FLIGHT]));
+	gt_spooling_given_up(&p->spooling, p->join.given_up);
 	p->closed = ledger;
 	gt_release_all(&p->release);
 	gt_output_set_name(""); /* from here on a kill leaves nothing of the window to recover */

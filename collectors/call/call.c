@@ -146,6 +146,7 @@ size_t gt_call_state_bytes(void)
 static __thread struct {
 	uint32_t correlation, depth;
 	uintptr_t frame;
+	struct call_lost lost;
 } refused;
 
 struct call_state *gt_call_state(struct gt_thread *thread)
@@ -157,7 +158,8 @@ struct call_state *gt_call_state(struct gt_thread *thread)
 		state->correlation = refused.correlation;
 		state->depth = refused.depth;
 		state->frame = refused.frame;
-		refused.depth = 0;
+		state->lost = refused.lost;
+		refused.depth = refused.lost.cbid = 0;
 		state->stamp.random = thread->tid;
 		state->ready = true;
 	}
@@ -260,7 +262,21 @@ static bool is_nested(const struct call_state *state, uintptr_t frame, uint32_t 
 	return state->depth && is_inside(state->frame, state->correlation, frame, correlation);
 }
 
-static void refuse_call(uintptr_t frame, uint32_t correlation)
+static struct call_lost launch_of(uint16_t domain, uint32_t cbid)
+{
+	bool launches = gt_cuda_set_has(&launchers, (enum gt_api_domain)domain, cbid);
+
+	return (struct call_lost){.cbid = launches ? cbid : 0, .domain = domain};
+}
+
+struct call_lost *gt_call_lost(void)
+{
+	struct gt_thread *thread = gt_thread_self;
+
+	return gt_thread_is_known(thread) ? &gt_call_state(thread)->lost : &refused.lost;
+}
+
+static void refuse_call(uintptr_t frame, uint32_t correlation, uint16_t domain, uint32_t cbid)
 {
 	bool nested =
 		refused.depth && is_inside(refused.frame, refused.correlation, frame, correlation);
@@ -272,6 +288,17 @@ static void refuse_call(uintptr_t frame, uint32_t correlation)
 		return;
 	refused.correlation = correlation;
 	refused.frame = frame;
+	refused.lost = gt_call_is_recording() ? launch_of(domain, cbid) : (struct call_lost){0};
+}
+
+static void leave_refused(int32_t result)
+{
+	refused.depth -= refused.depth != 0;
+	if (refused.depth || !refused.lost.cbid)
+		return;
+	if (result == 0)
+		atomic_fetch_add(&gt_threads_refused()->launches, 1);
+	refused.lost.cbid = 0;
 }
 
 void gt_call_set_tags(void (*enter)(uint64_t id), void (*leave)(void))
@@ -309,6 +336,7 @@ void gt_call_open(struct gt_thread *thread, struct call_state *state, uint16_t d
 	state->passed = 0;
 	if (!record) {
 		gt_thread_count(thread, GT_THREAD_CALLS_LOST);
+		state->lost = launch_of(domain, cbid);
 		return;
 	}
 	record->head.flags = (uint16_t)(flags | (correlation ? 0 : GT_CALL_OWN_ID));
@@ -387,6 +415,7 @@ static void pass_call(struct gt_thread *thread, struct call_state *state, uint16
 	state->open = NULL;
 	state->passed = why & CLOSED ? 0 : cbid;
 	state->passed_domain = domain;
+	state->lost.cbid = 0;
 	if (why & PAUSED && !(why & CLOSED)) {
 		note_passed(state->correlation);
 		if (gt_cuda_set_has(&launchers, (enum gt_api_domain)domain, cbid))
@@ -428,7 +457,7 @@ void gt_call_enter(enum gt_api_domain domain, uint32_t cbid, uint32_t correlatio
 		goto out;
 	thread = gt_thread_get();
 	if (!thread) {
-		refuse_call(frame, correlation);
+		refuse_call(frame, correlation, (uint16_t)domain, cbid);
 		goto out;
 	}
 	state = gt_call_state(thread);
@@ -500,6 +529,14 @@ static uint64_t commit_call(struct gt_thread *thread, struct call_state *state, 
 	return end;
 }
 
+/* Whether it has started work is known only now. */
+static void leave_lost(struct gt_thread *thread, struct call_state *state, int32_t result)
+{
+	if (result == 0)
+		gt_thread_count(thread, GT_THREAD_LAUNCHES_LOST);
+	state->lost.cbid = 0;
+}
+
 void gt_call_exit(enum gt_api_domain domain, uint32_t cbid, int32_t result)
 {
 	struct gt_thread *thread = gt_thread_self;
@@ -510,7 +547,7 @@ void gt_call_exit(enum gt_api_domain domain, uint32_t cbid, int32_t result)
 	if (!gt_forkguard_holds())
 		return;
 	if (!gt_thread_is_known(thread)) {
-		refused.depth -= refused.depth != 0;
+		leave_refused(result);
 		return;
 	}
 	state = gt_call_state(thread);
@@ -518,6 +555,8 @@ void gt_call_exit(enum gt_api_domain domain, uint32_t cbid, int32_t result)
 		return;
 	if (state->open)
 		end = commit_call(thread, state, result);
+	else if (state->lost.cbid)
+		leave_lost(thread, state, result);
 	if (__builtin_expect(state->measured != 0, 0))
 		count_cost(thread, state, end);
 	errno = saved;

@@ -35,9 +35,15 @@ void gt_call_backdate(uint64_t start)
 void gt_call_mark_empty(enum gt_api_domain domain, uint32_t cbid)
 {
 	struct gt_call_record *record = open_record();
+	struct call_lost *lost;
 
 	if (record && record->cbid == cbid && record->domain == domain)
 		record->head.flags |= GT_CALL_EMPTY;
+	if (record)
+		return;
+	lost = gt_call_lost();
+	if (lost->cbid == cbid && lost->domain == domain)
+		lost->cbid = 0;
 }
 
 /* The nodes of a graph are there for long: later windows want to know where it was made. */
@@ -84,8 +90,10 @@ void gt_call_mark_captured(void)
 		open_passed();
 		record = open_record();
 	}
-	if (!record)
+	if (!record) {
+		gt_call_lost()->cbid = 0;
 		return;
+	}
 	record->head.flags |= GT_CALL_CAPTURED;
 	capture_all_the_same(record);
 }

@@ -18,6 +18,12 @@
 struct gt_call_record;
 struct gt_thread;
 
+/* A call without a slot, if it starts GPU work as far as is known. */
+struct call_lost {
+	uint32_t cbid; /* 0: there is none */
+	uint16_t domain;
+};
+
 /* Of one thread. */
 struct call_state {
 	bool ready;
@@ -32,6 +38,7 @@ struct call_state {
 	uint64_t cost;     /* of it so far, ns */
 	uint32_t passed;   /* cbid of the call if it is not recorded; 0: it is */
 	uint16_t passed_domain;
+	struct call_lost lost;
 	struct gt_block block; /* of the open call, which has GT_CALL_HAS_BLOCK */
 	struct gt_unwind_thread unwind;
 	struct gt_python_thread python_thread;
@@ -48,6 +55,9 @@ void gt_call_capture(struct gt_thread *thread, struct call_state *state,
 /* Takes a slot for the call, with its stack and its start. @flags: GT_CALL_GOVERNED, or 0. */
 void gt_call_open(struct gt_thread *thread, struct call_state *state, uint16_t domain,
 		  uint32_t cbid, uint16_t flags);
+
+/* The calling thread's; also while it has no block. */
+struct call_lost *gt_call_lost(void);
 
 /* How long the call must take to have a stack, ns. */
 uint64_t gt_call_threshold(const struct gt_call_record *record);

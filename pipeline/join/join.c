@@ -49,6 +49,21 @@ static void count_launch(struct gt_call_join *join, const struct gt_event *event
 	join->unexpected += what->own_id;
 }
 
+/* Its work that came before it was written as that of a lost call, which it is not. Returns how
+ * much. */
+static uint32_t put_launch(struct gt_call_join *join, const struct gt_event *event,
+			   const struct gt_call_effect *what, const struct gt_launch *launch,
+			   bool expects)
+{
+	uint64_t *found = &join->ledger->count[GT_LEDGER_LAUNCHES_UNLINKED];
+	uint32_t early =
+		gt_correlate_put(join->calls, event->correlation, launch, expects, what->many);
+
+	if (early && what->expects && *found + join->found_before)
+		--*found;
+	return early;
+}
+
 /* What records of its work are joined to. */
 static void put_call(struct gt_call_join *join, const struct gt_event *event,
 		     const struct gt_call_effect *what, const struct gt_launch *launch)
@@ -56,8 +71,7 @@ static void put_call(struct gt_call_join *join, const struct gt_event *event,
 	if (what->own_id)
 		return;
 	gt_ledger_add(join->ledger, GT_LEDGER_EARLY_WORK,
-		      gt_correlate_put(join->calls, event->correlation, launch, what->expects,
-				       what->many));
+		      put_launch(join, event, what, launch, what->expects));
 	if (what->expects)
 		gt_correlate_aim(join->calls, event->correlation, &what->aim);
 }
@@ -103,7 +117,7 @@ void gt_call_join_call_outside(struct gt_call_join *join, const struct gt_event 
 
 	gt_in_flight_call(&join->flight, event, what);
 	if (!what->own_id)
-		gt_correlate_put(join->calls, event->correlation, &launch, false, what->many);
+		put_launch(join, event, what, &launch, false);
 }
 
 /* CUPTI's ids grow: the call came before the window, or the window has ended. */
@@ -209,6 +223,27 @@ static bool has_no_slice(const struct gt_call_join *join, const struct gt_launch
 	return launch->left_out || launch->start < join->outlet->metadata->window_begin;
 }
 
+/* Its call was lost, as far as is known. Of work behind the end of a window it is not. */
+static bool is_of_lost(const struct gt_call_join *join, const struct gt_event *event)
+{
+	uint64_t window_end = join->outlet->metadata->window_end;
+
+	return join->has_calls && event->kind != GT_EVENT_SYNC && event->correlation &&
+	       event->correlation > join->last_passed &&
+	       !(window_end && event->start >= window_end);
+}
+
+/* Once for each call, whatever it has started, unless that of very many is mixed. */
+static void count_stray(struct gt_call_join *join, const struct gt_event *event)
+{
+	uint32_t *seen = &join->strays[event->correlation % GT_CALL_JOIN_STRAYS];
+
+	if (!is_of_lost(join, event) || *seen == event->correlation)
+		return;
+	*seen = event->correlation;
+	gt_ledger_add(join->ledger, GT_LEDGER_LAUNCHES_UNLINKED, 1);
+}
+
 static void write_record(struct gt_call_join *join, struct gt_event *event,
 			 enum gt_correlate_found found)
 {
@@ -216,6 +251,8 @@ static void write_record(struct gt_call_join *join, struct gt_event *event,
 
 	if (linked && gt_event_is_gpu(event->kind))
 		gt_in_flight_linked(&join->flight, event, join->calls);
+	if (found == GT_CORRELATE_UNKNOWN)
+		count_stray(join, event);
 	if (is_unwanted(join, event) || leave_out_untimed(join, event, found))
 		return;
 	if (is_outside_window(join, event, linked)) {
@@ -349,10 +386,21 @@ void gt_call_join_settle(struct gt_call_join *join, bool all)
 				   join->outlet);
 }
 
-uint64_t gt_call_join_give_up(struct gt_call_join *join)
+uint64_t gt_call_join_lost(const struct gt_call_join *join, uint64_t lost)
 {
+	uint64_t settled = join->ledger->count[GT_LEDGER_LAUNCHES_UNLINKED] + join->given_up;
+	int64_t rest = (int64_t)(lost - settled);
+
+	return rest > 0 ? (uint64_t)rest : 0;
+}
+
+uint64_t gt_call_join_give_up(struct gt_call_join *join, uint64_t without)
+{
+	uint64_t awaited = without - join->unexpected;
+
 	gt_unanswered_record(&join->unanswered);
-	return gt_correlate_give_up(join->calls);
+	join->given_up += awaited - gt_correlate_give_up(join->calls);
+	return awaited;
 }
 
 uint64_t gt_call_join_in_flight(const struct gt_call_join *join)

@@ -22,6 +22,8 @@
 #include "pipeline/output/waiting.h"
 #include "pipeline/ranges/ranges.h"
 
+#define GT_CALL_JOIN_STRAYS 1024u /* power of two */
+
 /* Calls, and records that wait for theirs. Given: the first five. */
 struct gt_call_join {
 	struct gt_ranges *ranges;
@@ -41,6 +43,10 @@ struct gt_call_join {
 	bool leaves_out_graphs; /* --graphs=off: records of whole graphs are only counted */
 	bool in_gap;       /* records of launches go to another tool: pipeline/sources/coexist.h */
 	uint64_t gap_from; /* trace ns: not those of earlier launches; 0: not known since when */
+	uint64_t given_up; /* launches of lost calls of whose work no record is awaited any more */
+	uint64_t found_before; /* recovery: GT_LEDGER_LAUNCHES_UNLINKED of the dead process */
+	/* ids of lost calls whose work has come, by their low bits: a call may start more of it */
+	uint32_t strays[GT_CALL_JOIN_STRAYS];
 	uint32_t last_passed; /* largest correlation id of a call before the window */
 };
 
@@ -97,9 +103,13 @@ uint64_t gt_call_join_waiting_key(const void *join, uint64_t index);
 /* Writes all that waits: its records leave the spool. */
 void gt_call_join_spill(struct gt_call_join *join);
 
-/* The file ends and the program goes on: no record is awaited any more. Returns how many launches
- * had none. */
-uint64_t gt_call_join_give_up(struct gt_call_join *join);
+/* The file ends and the program goes on: no record is awaited any more. @without: as it was counted
+ * a moment ago (GT_LEDGER_OPS_IN_FLIGHT). Returns how many of these launches might have got one. */
+uint64_t gt_call_join_give_up(struct gt_call_join *join, uint64_t without);
+
+/* Of @lost launches whose call was lost, those that no record has come of: at least, where there
+ * is work without a call for other reasons. */
+uint64_t gt_call_join_lost(const struct gt_call_join *join, uint64_t lost);
 
 /* Launches that a record may still come of. */
 uint64_t gt_call_join_in_flight(const struct gt_call_join *join);

@@ -448,7 +448,8 @@ static uint64_t in_flight(const void *part)
 {
 	const struct gt_gpu *gpu = part;
 
-	return gt_call_join_in_flight(gpu->join) + gpu->join->unexpected;
+	return gt_call_join_in_flight(gpu->join) + gpu->join->unexpected +
+	       gt_call_join_lost(gpu->join, gt_threads_lost_launches());
 }
 
 static uint64_t clock_steps(const void *part)

@@ -442,6 +442,7 @@ static void count_calls(void *part, struct gt_ledger *ledger)
 	count[GT_LEDGER_CALLS_NESTED] = gt_threads_sum(GT_THREAD_CALLS_NESTED) + refused_inside;
 	count[GT_LEDGER_CALLS_LOST_RING] = gt_threads_sum(GT_THREAD_CALLS_LOST);
 	count[GT_LEDGER_CALLS_LOST_THREAD] = refused->calls;
+	count[GT_LEDGER_LAUNCHES_LOST] = gt_threads_lost_launches();
 	count[GT_LEDGER_CALLS_LATE] = gt_threads_sum(GT_THREAD_CALLS_LATE);
 	count[GT_LEDGER_CALLS_PASSED] = gt_threads_sum(GT_THREAD_CALLS_PASSED);
 	count[GT_LEDGER_LAUNCHES_PASSED] = gt_threads_sum(GT_THREAD_LAUNCHES_PASSED);

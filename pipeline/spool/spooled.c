@@ -164,6 +164,7 @@ static const enum gt_ledger_key of_buffers[] = {
 	GT_LEDGER_GRAPHS_GOVERNED,   GT_LEDGER_SYNCS_GOVERNED,
 	GT_LEDGER_OPS_OUTSIDE,       GT_LEDGER_RECORDS_UNIFIED,
 	GT_LEDGER_RECORDS_MEMORY,    GT_LEDGER_LIBRARY_KERNELS,
+	GT_LEDGER_LAUNCHES_UNLINKED,
 };
 
 void gt_spooled_copy_read(struct gt_ledger *to, const struct gt_ledger *from)
@@ -340,6 +341,12 @@ void gt_spooling_claim(const struct gt_spooling *spooling, const uint64_t *segme
 
 	if (spooled)
 		atomic_store(&spooled->claim, put_claim(spooled, segment, claimed));
+}
+
+void gt_spooling_given_up(const struct gt_spooling *spooling, uint64_t launches)
+{
+	if (spooling->spooled)
+		spooling->spooled->given_up = launches;
 }
 
 void gt_spooling_closing(const struct gt_spooling *spooling, const uint64_t *segment,

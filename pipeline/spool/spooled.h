@@ -74,6 +74,7 @@ struct gt_spooled {
 	const struct gt_recorder_store *recorder; /* NULL: there is none */
 	struct gt_os_tally os_calls;
 	uint64_t ranges_lost;         /* beside those that the blocks of threads count */
+	uint64_t given_up;            /* as in struct gt_call_join */
 	_Atomic uint64_t range_ended; /* MONOTONIC ns, of --capture-range; 0: it has not */
 };
 
@@ -107,6 +108,9 @@ void gt_spooling_begun(const struct gt_spooling *spooling);
 /* The range that makes the window has ended at @time, CLOCK_MONOTONIC ns; 0: the window begins. Any
  * thread. */
 void gt_spooling_range_ended(const struct gt_spooling *spooling, uint64_t time);
+
+/* Launches of lost calls of whose work no record is awaited any more. */
+void gt_spooling_given_up(const struct gt_spooling *spooling, uint64_t launches);
 
 /* Where the recorder keeps its events. */
 void gt_spooling_recorder(const struct gt_spooling *spooling,

@@ -19,6 +19,7 @@ import harness
 FAST = 8000
 SLOW = 1000  # rounds that follow, one a millisecond
 ROUNDS = FAST + SLOW
+THREADS = 3  # of `rounds`
 FAILWRITE = os.path.join(harness.PROGRAMS, "libfailwrite.so")
 KINDS = ("kernel", "memcpy", "memset")
 
@@ -138,6 +139,22 @@ class Lost(unittest.TestCase):
         self.assertIn(early, range(4), ledger)
         # a launch of such work counts as without a record where the table of calls had no room for it
         self.assertIn(there + ledger["launches_without_record"] - len(made.operations), range(early + 1), ledger)
+
+    def test_launches_of_lost_calls(self):
+        """What has no record is counted, whether the ring had room for its call or not: work that CUPTI lost, and
+        work that is under way when the process dies, in a launch."""
+        slow = harness.environment(SIMCUDA_KERNEL_NS="150000")
+        cases = (("lost by CUPTI", (*STALLED, "GPUTRACE_THIN=off"), {"fast": 1000, "fault": "drop=7"}, 0),
+                 ("under way", (), {"words": ["rounds", "20000"], "fault": "die:kill=3000", "env": slow}, THREADS))
+        for case, options, how, in_calls in cases:
+            with self.subTest(case=case), tempfile.TemporaryDirectory() as truth:
+                ledger = self.repaired("GPUTRACE_RING_SIZE=16K", *options, truth=truth, **how)["ledger"]
+                there = sum(ledger[kind + how] for kind in KINDS for how in ("s_written", "s_not_written"))
+                made = len(harness.Truth(truth).operations)
+                self.assertGreater(ledger["calls_lost_ring_full"], 0)
+                self.assertLess(there, made)
+                self.assertIn(made - there - ledger["launches_without_record"], range(in_calls + 1), ledger)
+                self.assertIn(made - ledger["launches_seen"] - ledger["launches_lost"], range(in_calls + 1), ledger)
 
     def test_each_fault(self):
         forms = itertools.cycle(("chrome", "perfetto"))

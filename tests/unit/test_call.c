@@ -12,8 +12,9 @@
 #include "core/guest/forkguard.h"
 #include "core/thread.h"
 
-#define LAUNCH 211 /* cudaLaunchKernel */
-#define DRIVER 307 /* cuLaunchKernel */
+#define LAUNCH     211 /* cudaLaunchKernel */
+#define DRIVER     307 /* cuLaunchKernel */
+#define GET_DEVICE 17
 
 static void setup(void)
 {
@@ -169,6 +170,59 @@ Test(call, inside_one_that_found_the_ring_full)
 	enter_below(GT_API_RUNTIME, LAUNCH, 7); /* not released yet: no room */
 	gt_ring_release(&gt_thread_get()->ring);
 	two_inside(gt_call_enter);
+}
+
+static void lose(uint32_t cbid, int32_t result)
+{
+	uint64_t lost = gt_threads_sum(GT_THREAD_CALLS_LOST);
+
+	gt_call_enter(GT_API_RUNTIME, cbid, 7);
+	cr_assert_eq(gt_threads_sum(GT_THREAD_CALLS_LOST), lost + 1);
+	gt_call_exit(GT_API_RUNTIME, cbid, result);
+}
+
+/* Whether a lost call has started work is known at its end. */
+Test(call, launches_among_those_that_found_the_ring_full)
+{
+	uint64_t before;
+
+	start_threads(64 << 20);
+	while (gt_threads_sum(GT_THREAD_CALLS_LOST) == 0) {
+		gt_call_enter(GT_API_RUNTIME, LAUNCH, 7);
+		cr_assert_eq(gt_threads_lost_launches(), 0);
+		gt_call_exit(GT_API_RUNTIME, LAUNCH, 0);
+	}
+	before = gt_threads_lost_launches();
+	cr_assert_eq(before, 1);
+	lose(LAUNCH, 0);
+	cr_assert_eq(gt_threads_lost_launches(), before + 1);
+	lose(LAUNCH, 1);
+	lose(GET_DEVICE, 0);
+	cr_assert_eq(gt_threads_lost_launches(), before + 1);
+}
+
+Test(call, those_that_start_no_work_after_all)
+{
+	start_threads(1);
+	gt_call_enter(GT_API_RUNTIME, LAUNCH, 7);
+	gt_call_mark_captured();
+	gt_call_exit(GT_API_RUNTIME, LAUNCH, 0);
+	gt_call_enter(GT_API_RUNTIME, LAUNCH, 8);
+	gt_call_mark_empty(GT_API_RUNTIME, LAUNCH);
+	gt_call_exit(GT_API_RUNTIME, LAUNCH, 0);
+	cr_assert_eq(gt_threads_refused()->launches, 0);
+	gt_call_enter(GT_API_RUNTIME, LAUNCH, 9);
+	gt_call_mark_empty(GT_API_DRIVER, DRIVER); /* another one, inside */
+	gt_call_exit(GT_API_RUNTIME, LAUNCH, 0);
+	cr_assert_eq(gt_threads_refused()->launches, 1);
+	gt_call_pause(true);
+	refuse_two(10);
+	cr_assert_eq(gt_threads_refused()->launches, 1);
+	gt_call_pause(false);
+	gt_call_enter(GT_API_RUNTIME, LAUNCH, 12);
+	start_threads(64 << 20);
+	two_inside(enter_below);
+	cr_assert_eq(gt_threads_sum(GT_THREAD_LAUNCHES_LOST), 1, "it has a block by now");
 }
 
 Test(call, behind_one_that_was_never_left)

@@ -197,6 +197,54 @@ Test(join, work_of_a_lost_call_is_not_early)
 	cr_assert_eq(ledger.count[GT_LEDGER_EARLY_WORK], 0);
 }
 
+/* Of launches that a full ring lost those count as without a record that have none. */
+Test(join, launches_of_lost_calls)
+{
+	struct gt_event sync = {.kind = GT_EVENT_SYNC, .correlation = 9, .start = 200, .end = 300};
+
+	kernel(1, 200);
+	kernel(2, 210);
+	kernel(2, 220); /* of a graph */
+	kernel(0, 230); /* nobody knows whose */
+	gt_call_join_record(&join, &sync);
+	gt_call_join_settle(&join, true);
+	cr_assert_eq(ledger.count[GT_LEDGER_LAUNCHES_UNLINKED], 2);
+	cr_assert_eq(gt_call_join_lost(&join, 5), 3);
+	cr_assert_eq(gt_call_join_lost(&join, 1), 0, "others have work without a call, too");
+	call(3, 300, &launch);
+	cr_assert_eq(gt_call_join_give_up(&join, 1 + 3), 1 + 3);
+	cr_assert_eq(gt_call_join_lost(&join, 5), 0);
+	cr_assert_eq(gt_call_join_in_flight(&join), 0);
+	cr_assert_eq(gt_call_join_lost(&join, 7), 2, "of the next window");
+}
+
+/* What was written without its call was no lost one's, if that comes. */
+Test(join, early_work_is_not_of_a_lost_call)
+{
+	gt_memory_limit(gt_memory_count().now + 1, "--max-rss");
+	kernel(1, 200);
+	kernel(2, 210);
+	gt_memory_limit(0, "--max-rss");
+	cr_assert_eq(ledger.count[GT_LEDGER_LAUNCHES_UNLINKED], 2);
+	call(2, 100, &launch);
+	cr_assert_eq(ledger.count[GT_LEDGER_LAUNCHES_UNLINKED], 1);
+	cr_assert_eq(gt_call_join_lost(&join, 1), 0);
+}
+
+/* Work of what was launched before the window, or runs behind it. */
+Test(join, work_outside_of_the_window_is_not_of_a_lost_call)
+{
+	join.last_passed = 5;
+	kernel(5, 200);
+	kernel(6, 210);
+	metadata.window_end = 300;
+	kernel(7, 290);
+	kernel(8, 300);
+	gt_call_join_settle(&join, true);
+	metadata.window_end = 0;
+	cr_assert_eq(ledger.count[GT_LEDGER_LAUNCHES_UNLINKED], 2);
+}
+
 Test(join, launches_without_a_record_are_in_flight)
 {
 	call(1, 100, &launch);

@@ -53,7 +53,8 @@ static bool is_counted_again(enum gt_ledger_key key)
 		GT_LEDGER_NCCL_TOLD,          GT_LEDGER_NCCL_UNMATCHED,
 		GT_LEDGER_NCCL_NETWORK,       GT_LEDGER_NCCL_UNTAKEN,
 		GT_LEDGER_LIBRARY_KERNELS,    GT_LEDGER_CALLS_THINNED,
-		GT_LEDGER_RANGES_THINNED,
+		GT_LEDGER_RANGES_THINNED,     GT_LEDGER_LAUNCHES_LOST,
+		GT_LEDGER_LAUNCHES_UNLINKED,
 	};
 
 	for (size_t i = 0; i < sizeof(keys) / sizeof(keys[0]); i++)
@@ -165,6 +166,27 @@ Test(recover, knows_calls_that_were_evicted)
 	text = recover();
 	cr_expect_eq(count_in(text, GT_LEDGER_CORRELATION_EVICTED), 3);
 	cr_expect_eq(count_in(text, GT_LEDGER_OPS_IN_FLIGHT), 4096 + 3 - 2);
+	free(text);
+}
+
+/* Of five launches that a full ring lost the work of two came, of another two it is in a buffer. */
+Test(recover, knows_launches_of_lost_calls)
+{
+	char *text;
+
+	if (!template_begin())
+		cr_skip("no tmpfs with enough room");
+	template_calls(10);
+	gt_thread_add(gt_thread_self, GT_THREAD_CALLS_SEEN, 5);
+	gt_thread_add(gt_thread_self, GT_THREAD_CALLS_LOST, 5);
+	gt_thread_add(gt_thread_self, GT_THREAD_LAUNCHES_LOST, 5);
+	gt_ledger_add(&template.ledger, GT_LEDGER_LAUNCHES_UNLINKED, 2);
+	gt_release_note_read(&template.spooling, &template.join);
+	template_kernels(2, "_Z5scalePffi");
+	text = recover();
+	cr_expect_eq(count_in(text, GT_LEDGER_LAUNCHES_LOST), 5);
+	cr_expect_eq(count_in(text, GT_LEDGER_LAUNCHES_UNLINKED), 4);
+	cr_expect_eq(count_in(text, GT_LEDGER_OPS_IN_FLIGHT), TEMPLATE_CALLS + 1, "%s", text);
 	free(text);
 }
 
