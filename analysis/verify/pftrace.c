@@ -51,24 +51,22 @@ static uint64_t operator_of(const struct gt_event *event)
 
 static int take_operator(struct gt_verify *v, const struct gt_event *event, uint64_t number)
 {
-	struct gt_verify_external external = {.id = (int64_t)operator_of(event),
-					      .line = number,
-					      .is_operator = event->kind == GT_EVENT_RANGE};
+	const struct gt_verify_item external = {
+		.id = (int64_t)operator_of(event), .line = number, .role = role_of(event)};
 
-	return !external.id || gt_vec_push(&v->externals, external) ? 0 : -ENOMEM;
+	return external.id ? gt_verify_sorted_add(&v->lists[GT_VERIFY_EXTERNALS], &external) : 0;
 }
 
 /* Perfetto puts GPU work that overlaps on tracks of its own, so these are not compared by place. */
 static int take_slice(struct verify_pftrace *p, const struct gt_event *event, uint64_t number)
 {
 	bool on_gpu = gt_event_is_gpu(event->kind);
-	struct gt_verify_slice slice = {
+	const struct gt_verify_item slice = {
 		.pid = on_gpu ? (int64_t)event->place.device : HOST,
 		.tid = on_gpu ? (int64_t)number : (int64_t)p->events.track,
 		.ts = (int64_t)event->start,
 		.dur = (int64_t)(event->end - event->start),
-		.correlation =
-			on_gpu || event->kind == GT_EVENT_API ? (int64_t)event->correlation : -1,
+		.id = on_gpu || event->kind == GT_EVENT_API ? (int64_t)event->correlation : -1,
 		.line = number,
 		.role = role_of(event),
 	};
@@ -78,7 +76,7 @@ static int take_slice(struct verify_pftrace *p, const struct gt_event *event, ui
 			       event->end);
 		return 0;
 	}
-	return gt_vec_push(&p->v->slices, slice) ? 0 : -ENOMEM;
+	return gt_verify_take_slice(p->v, &slice);
 }
 
 static int take_event(const struct gt_event *event, void *data)

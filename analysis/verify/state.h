@@ -6,6 +6,7 @@
 #ifndef GT_ANALYSIS_VERIFY_STATE_H
 #define GT_ANALYSIS_VERIFY_STATE_H
 
+#include "analysis/verify/sorted.h"
 #include "analysis/verify/verify.h"
 #include "core/schema/ledger.h"
 #include "readers/chrome/reader.h"
@@ -27,22 +28,12 @@ enum gt_verify_role { /* what a slice's category makes of it */
 		      GT_VERIFY_ROLE_COUNT_
 };
 
-/* A slice, as far as checks of several events need it. */
-struct gt_verify_slice {
-	int64_t pid, tid, ts, dur, correlation;
-	uint64_t line; /* of a .pftrace: number of the event */
-	uint32_t role;
-};
+/* Roles of other items than slices. */
+#define GT_VERIFY_FLOW_START GT_VERIFY_CALL   /* what it must be at */
+#define GT_VERIFY_FLOW_END   GT_VERIFY_KERNEL /* or other GPU work */
+#define GT_VERIFY_OPERATOR   GT_VERIFY_RANGE  /* whose External id it is, any other role names it */
 
-/* The start or the end of a flow. */
-struct gt_verify_flow {
-	int64_t call; /* correlation id */
-	int64_t id, pid, tid, ts;
-	uint64_t line;
-	bool is_start;
-};
-
-#define GT_VERIFY_PROCESS (-1) /* as a tid: the process as a whole */
+#define GT_VERIFY_PROCESS    (-1) /* as a tid: the process as a whole */
 
 struct gt_verify_track { /* that has a thread_name, or process that has a name */
 	int64_t pid, tid;
@@ -55,10 +46,13 @@ struct gt_verify_stack { /* a call stack where it is first on an event */
 	bool has_frames;
 };
 
-struct gt_verify_external { /* External id on a call, GPU work or an operator */
-	int64_t id;
-	uint64_t line;
-	bool is_operator;
+/* What is looked at when all is there, each in the order that its checks need. */
+enum gt_verify_list {
+	GT_VERIFY_BY_TRACK, /* slices */
+	GT_VERIFY_BY_CALL,  /* slices with a correlation id, GPU work also with id 0 */
+	GT_VERIFY_FLOWS,
+	GT_VERIFY_EXTERNALS, /* External ids on calls, GPU work and operators */
+	GT_VERIFY_LISTS
 };
 
 /* One file under verification. */
@@ -69,10 +63,8 @@ struct gt_verify {
 	FILE *out;
 	struct gt_verify_result *result;
 	struct gt_reading reading;
-	GT_VEC(struct gt_verify_slice) slices;
-	GT_VEC(struct gt_verify_flow) flows;
+	struct gt_verify_sorted lists[GT_VERIFY_LISTS];
 	GT_VEC(struct gt_verify_track) named;
-	GT_VEC(struct gt_verify_external) externals;
 	GT_VEC(struct gt_verify_stack) stacks;   /* each once */
 	struct gt_pairmap stack_of;              /* id, 0 -> place in stacks + 1 */
 	uint64_t written[GT_VERIFY_ROLE_COUNT_]; /* slices in the file */
@@ -95,6 +87,16 @@ void gt_verify_find(struct gt_verify *v, enum gt_check check, uint64_t line, con
 
 /* What the ledger of the file says; 0 without one. */
 int64_t gt_verify_count(const struct gt_verify *v, enum gt_ledger_key key);
+
+/* Is it the role of GPU work? */
+bool gt_verify_is_gpu(uint32_t role);
+
+/* Keeps a slice. 0 or -ENOMEM. */
+int gt_verify_take_slice(struct gt_verify *v, const struct gt_verify_item *slice);
+
+/* Before the first event, and behind the last one: the lists can be read. 0 or -ENOMEM. */
+void gt_verify_begin_lists(struct gt_verify *v);
+int gt_verify_end_lists(struct gt_verify *v);
 
 /* The checks that are made behind the last event, each over the whole file. */
 void gt_verify_tracks(struct gt_verify *v);

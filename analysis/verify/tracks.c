@@ -5,9 +5,9 @@
  */
 #include <inttypes.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "analysis/verify/state.h"
+#include "core/json/flow_id.h"
 #include "readers/show.h"
 
 #define MAX_DEPTH  512
@@ -19,18 +19,6 @@
 		if ((a) != (b))                                                                    \
 			return (a) < (b) ? -1 : 1;                                                 \
 	} while (0)
-
-static int by_track(const void *a, const void *b)
-{
-	const struct gt_verify_slice *x = a, *y = b;
-
-	ORDER(x->pid, y->pid);
-	ORDER(x->tid, y->tid);
-	ORDER(x->ts, y->ts);
-	ORDER(y->dur, x->dur);
-	ORDER(x->line, y->line);
-	return 0;
-}
 
 static int by_name(const void *a, const void *b)
 {
@@ -72,48 +60,33 @@ static const struct gt_verify_track *name_of(const struct gt_verify *v, int64_t 
 			      : NULL;
 }
 
-static bool is_gpu(const struct gt_verify_slice *slice)
-{
-	return slice->role >= GT_VERIFY_KERNEL && slice->role <= GT_VERIFY_SYNC;
-}
-
-/* Of @slice, the first one of its track by time, and @first, the first one in the file. */
-static void check_track_name(struct gt_verify *v, const struct gt_verify_slice *slice,
-			     const struct gt_verify_slice *first)
+/* Of @slice, the first one of its track by time. */
+static void check_track_name(struct gt_verify *v, const struct gt_verify_item *slice)
 {
 	const struct gt_verify_track *track = name_of(v, slice->pid, slice->tid);
 	const struct gt_verify_track *process = name_of(v, slice->pid, GT_VERIFY_PROCESS);
+	uint64_t first;
 
-	if (is_gpu(slice) && !track && !v->reading.is_pftrace)
+	if (gt_verify_is_gpu(slice->role) && !track && !v->reading.is_pftrace)
 		gt_verify_find(v, GT_CHECK_TRACK_NAME, slice->line,
 			       "track %" PRId64 " of GPU %" PRId64 " has no name", slice->tid,
 			       slice->pid);
-	if (v->ours && track && first->line < track->line)
-		gt_verify_find(v, GT_CHECK_ORDER, first->line,
+	if (!v->ours || (!track && !process))
+		return;
+	first = gt_verify_sorted_first_line(&v->lists[GT_VERIFY_BY_TRACK]);
+	if (track && first < track->line)
+		gt_verify_find(v, GT_CHECK_ORDER, first,
 			       "slice of track %" PRId64 ", whose name comes later (line %" PRIu64
 			       ")",
 			       slice->tid, track->line);
-	if (v->ours && process && first->line < process->line)
-		gt_verify_find(v, GT_CHECK_ORDER, first->line,
+	if (process && first < process->line)
+		gt_verify_find(v, GT_CHECK_ORDER, first,
 			       "slice of process %" PRId64 ", whose name comes later (line %" PRIu64
 			       ")",
 			       slice->pid, process->line);
 }
 
-/* The slices of a track begin at @i. Returns that of them which stands first in the file. */
-static const struct gt_verify_slice *first_of_track(const struct gt_verify *v, size_t i)
-{
-	const struct gt_verify_slice *slice = &v->slices.at[i], *first = slice;
-
-	for (; i < v->slices.count && v->slices.at[i].pid == slice->pid &&
-	       v->slices.at[i].tid == slice->tid;
-	     i++)
-		if (v->slices.at[i].line < first->line)
-			first = &v->slices.at[i];
-	return first;
-}
-
-static void check_nesting(struct gt_verify *v, const struct gt_verify_slice *slice, int64_t *ends,
+static void check_nesting(struct gt_verify *v, const struct gt_verify_item *slice, int64_t *ends,
 			  size_t *depth)
 {
 	int64_t end = slice->ts + slice->dur;
@@ -134,61 +107,39 @@ static void check_nesting(struct gt_verify *v, const struct gt_verify_slice *sli
 
 void gt_verify_tracks(struct gt_verify *v)
 {
-	int64_t ends[MAX_DEPTH];
+	struct gt_verify_sorted *slices = &v->lists[GT_VERIFY_BY_TRACK];
+	const struct gt_verify_item *slice;
+	int64_t ends[MAX_DEPTH], pid = 0, tid = 0;
 	size_t depth = 0;
 
-	if (!v->slices.count)
-		return;
-	qsort(v->slices.at, v->slices.count, sizeof(*v->slices.at), by_track);
 	sort_names(v);
-	for (size_t i = 0; i < v->slices.count; i++) {
-		const struct gt_verify_slice *slice = &v->slices.at[i];
-
-		if (!i || slice[-1].pid != slice->pid || slice[-1].tid != slice->tid) {
+	for (bool is_first = true; (slice = gt_verify_sorted_next(slices)); is_first = false) {
+		if (is_first || slice->pid != pid || slice->tid != tid) {
+			pid = slice->pid;
+			tid = slice->tid;
 			depth = 0;
-			check_track_name(v, slice, first_of_track(v, i));
+			check_track_name(v, slice);
 		}
 		check_nesting(v, slice, ends, &depth);
 	}
-}
-
-static int by_correlation(const void *a, const void *b)
-{
-	const struct gt_verify_slice *x = a, *y = b;
-
-	ORDER(x->correlation, y->correlation);
-	ORDER(x->role == GT_VERIFY_CALL ? 0 : 1, y->role == GT_VERIFY_CALL ? 0 : 1);
-	ORDER(x->line, y->line);
-	return 0;
-}
-
-static int by_id(const void *a, const void *b)
-{
-	const struct gt_verify_flow *x = a, *y = b;
-
-	ORDER(x->call, y->call);
-	ORDER(x->id, y->id);
-	ORDER(!x->is_start, !y->is_start);
-	ORDER(x->line, y->line);
-	return 0;
+	gt_verify_sorted_fini(slices);
 }
 
 /* Slices and flow ends of one correlation id, the flows by their ids. */
 struct tracks_group {
-	const struct gt_verify_slice *slices;
-	size_t slice_count;
-	const struct gt_verify_flow *flows;
-	size_t flow_count;
+	GT_VEC(struct gt_verify_item) slices;
+	GT_VEC(struct gt_verify_item) flows;
 };
 
-static const struct gt_verify_slice *look_through(const struct tracks_group *group,
-						  const struct gt_verify_flow *flow)
+/* Where a flow begins or ends: the role of one is that of the other. */
+static const struct gt_verify_item *look_through(const struct tracks_group *group,
+						 const struct gt_verify_item *flow)
 {
-	for (size_t i = 0; i < group->slice_count; i++) {
-		const struct gt_verify_slice *slice = &group->slices[i];
+	for (size_t i = 0; i < group->slices.count; i++) {
+		const struct gt_verify_item *slice = &group->slices.at[i];
 
 		if (slice->pid == flow->pid && slice->tid == flow->tid && slice->ts == flow->ts &&
-		    (slice->role == GT_VERIFY_CALL) == flow->is_start)
+		    (slice->role == GT_VERIFY_CALL) == (flow->role == GT_VERIFY_FLOW_START))
 			return slice;
 	}
 	return NULL;
@@ -196,7 +147,8 @@ static const struct gt_verify_slice *look_through(const struct tracks_group *gro
 
 static int by_site(const void *a, const void *b)
 {
-	const struct gt_verify_slice *x = a, *y = b;
+	const struct gt_verify_item *x = *(const struct gt_verify_item *const *)a;
+	const struct gt_verify_item *y = *(const struct gt_verify_item *const *)b;
 
 	ORDER(x->role == GT_VERIFY_CALL, y->role == GT_VERIFY_CALL);
 	ORDER(x->pid, y->pid);
@@ -205,40 +157,34 @@ static int by_site(const void *a, const void *b)
 	return 0;
 }
 
-/* Of an id that many slices have: their copies by place, else NULL. */
-static struct gt_verify_slice *sort_sites(const struct tracks_group *group)
+/* Of an id that many slices have: where they are, by place, else NULL. */
+static const struct gt_verify_item **sort_sites(const struct tracks_group *group)
 {
-	size_t size = group->slice_count * sizeof(*group->slices);
-	struct gt_verify_slice *sites =
-		group->slice_count > FEW_SLICES && group->flow_count ? malloc(size) : NULL;
+	size_t count = group->slices.count;
+	const struct gt_verify_item **sites =
+		count > FEW_SLICES && group->flows.count ? malloc(count * sizeof(*sites)) : NULL;
 
-	if (sites) {
-		memcpy(sites, group->slices, size);
-		qsort(sites, group->slice_count, sizeof(*sites), by_site);
-	}
+	for (size_t i = 0; sites && i < count; i++)
+		sites[i] = &group->slices.at[i];
+	if (sites)
+		qsort(sites, count, sizeof(*sites), by_site);
 	return sites;
 }
 
-static bool has_slice_at(const struct tracks_group *group, const struct gt_verify_slice *sites,
-			 const struct gt_verify_flow *flow)
+static bool has_slice_at(const struct tracks_group *group, const struct gt_verify_item **sites,
+			 const struct gt_verify_item *flow)
 {
-	const struct gt_verify_slice wanted = {.role = flow->is_start ? GT_VERIFY_CALL
-								      : GT_VERIFY_KERNEL,
-					       .pid = flow->pid,
-					       .tid = flow->tid,
-					       .ts = flow->ts};
-
-	return sites ? bsearch(&wanted, sites, group->slice_count, sizeof(wanted), by_site)
+	return sites ? bsearch(&flow, sites, group->slices.count, sizeof(*sites), by_site)
 		     : look_through(group, flow);
 }
 
 /* Starts and ends of one flow. */
-static void check_ends(struct gt_verify *v, const struct gt_verify_flow *flows, size_t count)
+static void check_ends(struct gt_verify *v, const struct gt_verify_item *flows, size_t count)
 {
 	size_t starts = 0, ends = 0;
 
 	for (size_t i = 0; i < count; i++)
-		*(flows[i].is_start ? &starts : &ends) += 1;
+		*(flows[i].role == GT_VERIFY_FLOW_START ? &starts : &ends) += 1;
 	if (starts > 1)
 		gt_verify_find(v, GT_CHECK_FLOW, flows[1].line, "flow %" PRId64 " begins %zu times",
 			       flows->id, starts);
@@ -249,25 +195,25 @@ static void check_ends(struct gt_verify *v, const struct gt_verify_flow *flows, 
 
 static void check_flows(struct gt_verify *v, const struct tracks_group *group)
 {
-	struct gt_verify_slice *sites = sort_sites(group);
+	const struct gt_verify_item **sites = sort_sites(group);
 
-	for (size_t i = 0; i < group->flow_count; i++) {
-		const struct gt_verify_flow *flow = &group->flows[i];
+	for (size_t i = 0; i < group->flows.count; i++) {
+		const struct gt_verify_item *flow = &group->flows.at[i];
 
 		if (!has_slice_at(group, sites, flow))
-			gt_verify_find(v, GT_CHECK_FLOW, flow->line,
-				       flow->is_start ? "flow %" PRId64
-							" begins where no call of this id is"
-						      : "flow %" PRId64
-							" ends where no GPU work of this id is",
-				       flow->id);
+			gt_verify_find(
+				v, GT_CHECK_FLOW, flow->line,
+				flow->role == GT_VERIFY_FLOW_START
+					? "flow %" PRId64 " begins where no call of this id is"
+					: "flow %" PRId64 " ends where no GPU work of this id is",
+				flow->id);
 	}
 	free(sites);
-	for (size_t i = 0, end; i < group->flow_count; i = end) {
-		for (end = i + 1; end < group->flow_count; end++)
-			if (group->flows[end].id != group->flows[i].id)
+	for (size_t i = 0, end; i < group->flows.count; i = end) {
+		for (end = i + 1; end < group->flows.count; end++)
+			if (group->flows.at[end].id != group->flows.at[i].id)
 				break;
-		check_ends(v, &group->flows[i], end - i);
+		check_ends(v, &group->flows.at[i], end - i);
 	}
 }
 
@@ -287,23 +233,23 @@ static bool is_untied(struct gt_verify *v, size_t operations)
 /* GPU work whose call is there needs a flow, and an end of it at each operation. */
 static void check_calls(struct gt_verify *v, const struct tracks_group *group)
 {
-	const struct gt_verify_slice *call = NULL;
+	const struct gt_verify_item *call = NULL;
 	size_t calls = 0, ends = 0, operations = 0;
 
-	for (size_t i = 0; i < group->flow_count; i++)
-		ends += !group->flows[i].is_start;
-	for (size_t i = 0; i < group->slice_count; i++) {
-		const struct gt_verify_slice *slice = &group->slices[i];
+	for (size_t i = 0; i < group->flows.count; i++)
+		ends += group->flows.at[i].role != GT_VERIFY_FLOW_START;
+	for (size_t i = 0; i < group->slices.count; i++) {
+		const struct gt_verify_item *slice = &group->slices.at[i];
 
 		if (slice->role == GT_VERIFY_CALL) {
 			call = call ? call : slice;
 			if (++calls == 2)
 				gt_verify_find(v, GT_CHECK_CORRELATION, slice->line,
 					       "correlation %" PRId64 " has a second call",
-					       slice->correlation);
+					       slice->id);
 			continue;
 		}
-		if (!is_gpu(slice) || slice->role == GT_VERIFY_SYNC)
+		if (!gt_verify_is_gpu(slice->role) || slice->role == GT_VERIFY_SYNC)
 			continue;
 		operations++;
 		if (call && slice->ts + EARLIEST < call->ts && !v->is_part && v->early-- <= 0)
@@ -311,82 +257,84 @@ static void check_calls(struct gt_verify *v, const struct tracks_group *group)
 				       "GPU work starts %" PRId64 " ns before its call",
 				       call->ts - slice->ts);
 	}
-	if (call && operations > ends && call->correlation > v->border && !v->repaired &&
-	    !v->without_flow && !is_untied(v, operations - ends))
+	if (call && operations > ends && call->id > v->border && !v->repaired && !v->without_flow &&
+	    !is_untied(v, operations - ends))
 		gt_verify_find(v, GT_CHECK_FLOW, call->line,
 			       "%zu GPU operation%s of correlation %" PRId64 " without a flow",
-			       operations - ends, gt_plural(operations - ends), call->correlation);
+			       operations - ends, gt_plural(operations - ends), call->id);
 }
 
 /* CUPTI has given such records; the ledger must know of them. */
-static void check_without_id(struct gt_verify *v, const struct gt_verify_slice *slice)
+static void check_without_id(struct gt_verify *v, const struct gt_verify_item *slice)
 {
-	if (is_gpu(slice) && slice->correlation == 0 && !v->is_part && v->unlinked-- <= 0)
+	if (!v->is_part && v->unlinked-- <= 0)
 		gt_verify_find(v, GT_CHECK_CORRELATION, slice->line,
 			       "no correlation id of 1 or more");
 }
 
+/* Moves the slices and flows of the lowest id that is left into @group: from @slice and @flow on,
+ * which are then the next ones. False: no memory. */
+static bool take_group(struct gt_verify *v, struct tracks_group *group,
+		       const struct gt_verify_item **slice, const struct gt_verify_item **flow)
+{
+	int64_t id = *slice ? (*slice)->id : INT64_MAX;
+
+	if (*flow && gt_flow_id_call((*flow)->id) < id)
+		id = gt_flow_id_call((*flow)->id);
+	group->slices.count = group->flows.count = 0;
+	for (; *slice && (*slice)->id == id;
+	     *slice = gt_verify_sorted_next(&v->lists[GT_VERIFY_BY_CALL]))
+		if (!gt_vec_push(&group->slices, **slice))
+			return false;
+	for (; *flow && gt_flow_id_call((*flow)->id) == id;
+	     *flow = gt_verify_sorted_next(&v->lists[GT_VERIFY_FLOWS]))
+		if (!gt_vec_push(&group->flows, **flow))
+			return false;
+	return true;
+}
+
 void gt_verify_flows(struct gt_verify *v)
 {
-	size_t s = 0, f = 0;
+	struct gt_verify_sorted *slices = &v->lists[GT_VERIFY_BY_CALL];
+	const struct gt_verify_item *slice = gt_verify_sorted_next(slices);
+	const struct gt_verify_item *flow = gt_verify_sorted_next(&v->lists[GT_VERIFY_FLOWS]);
+	struct tracks_group group = {0};
 
-	if (v->slices.count)
-		qsort(v->slices.at, v->slices.count, sizeof(*v->slices.at), by_correlation);
-	if (v->flows.count)
-		qsort(v->flows.at, v->flows.count, sizeof(*v->flows.at), by_id);
 	v->early = gt_verify_count(v, GT_LEDGER_GPU_BEFORE_LAUNCH);
 	v->unlinked = gt_verify_count(v, GT_LEDGER_OPS_UNLINKED);
-	for (; s < v->slices.count && v->slices.at[s].correlation < 1; s++)
-		check_without_id(v, &v->slices.at[s]);
-	while (s < v->slices.count || f < v->flows.count) {
-		struct tracks_group group = {0};
-		int64_t id = INT64_MAX;
-
-		if (s < v->slices.count) {
-			group.slices = &v->slices.at[s];
-			id = group.slices->correlation;
+	for (; slice && !slice->id; slice = gt_verify_sorted_next(slices))
+		check_without_id(v, slice);
+	while (slice || flow) {
+		if (!take_group(v, &group, &slice, &flow)) {
+			gt_verify_find(v, GT_CHECK_FLOW, 0, "out of memory");
+			break;
 		}
-		if (f < v->flows.count) {
-			group.flows = &v->flows.at[f];
-			id = group.flows->call < id ? group.flows->call : id;
-		}
-		for (; s < v->slices.count && v->slices.at[s].correlation == id; s++)
-			group.slice_count++;
-		for (; f < v->flows.count && v->flows.at[f].call == id; f++)
-			group.flow_count++;
 		check_flows(v, &group);
 		check_calls(v, &group);
 	}
-}
-
-static int by_external(const void *a, const void *b)
-{
-	const struct gt_verify_external *x = a, *y = b;
-
-	ORDER(x->id, y->id);
-	ORDER(!x->is_operator, !y->is_operator);
-	ORDER(x->line, y->line);
-	return 0;
+	gt_vec_free(&group.slices);
+	gt_vec_free(&group.flows);
 }
 
 void gt_verify_externals(struct gt_verify *v)
 {
+	struct gt_verify_sorted *externals = &v->lists[GT_VERIFY_EXTERNALS];
+	const struct gt_verify_item *external = gt_verify_sorted_next(externals);
 	size_t operators = 0;
 
-	if (v->externals.count)
-		qsort(v->externals.at, v->externals.count, sizeof(*v->externals.at), by_external);
-	for (size_t i = 0; i < v->externals.count; i++) {
-		const struct gt_verify_external *external = &v->externals.at[i];
+	for (int64_t id = 0; external; external = gt_verify_sorted_next(externals)) {
+		bool is_operator = external->role == GT_VERIFY_OPERATOR;
 
-		if (!i || external[-1].id != external->id)
+		if (external->id != id)
 			operators = 0;
-		operators += external->is_operator;
-		if (external->is_operator && operators == 2)
+		id = external->id;
+		operators += is_operator;
+		if (is_operator && operators == 2)
 			gt_verify_find(v, GT_CHECK_EXTERNAL_ID, external->line,
-				       "a second operator with External id %" PRId64, external->id);
-		if (!external->is_operator && !operators && !v->repaired && !v->is_part)
+				       "a second operator with External id %" PRId64, id);
+		if (!is_operator && !operators && !v->repaired && !v->is_part)
 			gt_verify_find(v, GT_CHECK_EXTERNAL_ID, external->line,
-				       "External id %" PRId64 " names no operator", external->id);
+				       "External id %" PRId64 " names no operator", id);
 	}
 }
 

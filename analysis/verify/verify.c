@@ -12,7 +12,6 @@
 #include <string.h>
 
 #include "analysis/verify/state.h"
-#include "core/json/flow_id.h"
 #include "readers/show.h"
 
 #define LARGEST_INT ((int64_t)1 << 53)
@@ -74,11 +73,6 @@ static enum gt_verify_role role_of(const struct gt_span *cat)
 		if (gt_span_is(cat, roles[i].cat, strlen(roles[i].cat)))
 			return roles[i].role;
 	return GT_VERIFY_HOST;
-}
-
-static bool is_gpu(enum gt_verify_role role)
-{
-	return role >= GT_VERIFY_KERNEL && role <= GT_VERIFY_SYNC;
 }
 
 static bool is_track_id(bool known, const struct gt_span *text, int64_t value)
@@ -154,18 +148,19 @@ static void check_metadata(struct gt_verify *v, const struct gt_trace_event *rec
 static void check_rows(struct gt_verify *v, const struct gt_trace_event *record,
 		       enum gt_verify_role role)
 {
-	if (gt_record_has(record, GT_ARG_STREAM) && !is_gpu(role))
+	if (gt_record_has(record, GT_ARG_STREAM) && !gt_verify_is_gpu(role))
 		gt_verify_find(v, GT_CHECK_STREAM_ARG, record->line,
 			       "argument stream on what is not GPU work: readers count it as such");
-	if (is_gpu(role) && gt_record_int(record, GT_ARG_DEVICE, record->pid) != record->pid)
+	if (gt_verify_is_gpu(role) &&
+	    gt_record_int(record, GT_ARG_DEVICE, record->pid) != record->pid)
 		gt_verify_find(v, GT_CHECK_DEVICE, record->line,
 			       "GPU work whose pid is not its device");
 	if (role == GT_VERIFY_CALL && record->pid < 64)
 		gt_verify_find(v, GT_CHECK_DEVICE, record->line,
 			       "host pid %" PRId64 " is a GPU's row", record->pid);
 	/* GPU work of id 0 may be accounted for: gt_verify_flows */
-	if ((role == GT_VERIFY_CALL || is_gpu(role)) &&
-	    gt_record_int(record, GT_ARG_CORRELATION, -1) < (is_gpu(role) ? 0 : 1))
+	if ((role == GT_VERIFY_CALL || gt_verify_is_gpu(role)) &&
+	    gt_record_int(record, GT_ARG_CORRELATION, -1) < (gt_verify_is_gpu(role) ? 0 : 1))
 		gt_verify_find(v, GT_CHECK_CORRELATION, record->line,
 			       "no correlation id of 1 or more");
 }
@@ -174,13 +169,16 @@ static void take_external(struct gt_verify *v, const struct gt_trace_event *reco
 			  enum gt_verify_role role)
 {
 	bool is_operator = gt_span_is(&record->cat, "cpu_op", 6);
-	struct gt_verify_external external = {.line = record->line, .is_operator = is_operator};
+	const struct gt_verify_item external = {
+		.id = gt_record_int(record, GT_ARG_EXTERNAL_ID, 0),
+		.line = record->line,
+		.role = role,
+	};
 
 	if (!gt_record_has(record, GT_ARG_EXTERNAL_ID) ||
-	    (!is_operator && role != GT_VERIFY_CALL && !is_gpu(role)))
+	    (!is_operator && role != GT_VERIFY_CALL && !gt_verify_is_gpu(role)))
 		return;
-	external.id = gt_record_int(record, GT_ARG_EXTERNAL_ID, 0);
-	if (!gt_vec_push(&v->externals, external))
+	if (gt_verify_sorted_add(&v->lists[GT_VERIFY_EXTERNALS], &external))
 		gt_verify_find(v, GT_CHECK_EXTERNAL_ID, 0, "out of memory");
 }
 
@@ -222,12 +220,12 @@ static void take_stacks(struct gt_verify *v, const struct gt_trace_event *record
 static int check_slice(struct gt_verify *v, const struct gt_trace_event *record)
 {
 	enum gt_verify_role role = role_of(&record->cat);
-	struct gt_verify_slice slice = {
+	const struct gt_verify_item slice = {
 		.pid = record->pid,
 		.tid = record->tid,
 		.ts = record->ts,
 		.dur = record->dur > 0 ? record->dur : 0,
-		.correlation = gt_record_int(record, GT_ARG_CORRELATION, -1),
+		.id = gt_record_int(record, GT_ARG_CORRELATION, -1),
 		.line = record->line,
 		.role = role,
 	};
@@ -245,18 +243,20 @@ static int check_slice(struct gt_verify *v, const struct gt_trace_event *record)
 	check_rows(v, record, role);
 	take_external(v, record, role);
 	v->written[role]++;
-	return gt_vec_push(&v->slices, slice) ? 0 : -ENOMEM;
+	return gt_verify_take_slice(v, &slice);
 }
 
 static int check_flow(struct gt_verify *v, const struct gt_trace_event *record)
 {
-	struct gt_verify_flow flow = {.call = gt_flow_id_call(record->id),
-				      .id = record->id,
-				      .pid = record->pid,
-				      .tid = record->tid,
-				      .ts = record->ts,
-				      .line = record->line,
-				      .is_start = record->ph == 's'};
+	bool is_start = record->ph == 's';
+	const struct gt_verify_item flow = {
+		.id = record->id,
+		.pid = record->pid,
+		.tid = record->tid,
+		.ts = record->ts,
+		.line = record->line,
+		.role = is_start ? GT_VERIFY_FLOW_START : GT_VERIFY_FLOW_END,
+	};
 	struct gt_span bp;
 
 	if (!gt_span_is(&record->cat, "ac2g", 4))
@@ -264,11 +264,10 @@ static int check_flow(struct gt_verify *v, const struct gt_trace_event *record)
 	if (!record->has_id)
 		gt_verify_find(v, GT_CHECK_FLOW, record->line,
 			       "flow whose id is not a whole number");
-	if (!flow.is_start &&
-	    (!gt_span_member(&record->raw, "bp", &bp) || !gt_span_is(&bp, "e", 1)))
+	if (!is_start && (!gt_span_member(&record->raw, "bp", &bp) || !gt_span_is(&bp, "e", 1)))
 		gt_verify_find(v, GT_CHECK_FLOW, record->line, "end of a flow without bp \"e\"");
-	v->flow_starts += flow.is_start;
-	return gt_vec_push(&v->flows, flow) ? 0 : -ENOMEM;
+	v->flow_starts += is_start;
+	return gt_verify_sorted_add(&v->lists[GT_VERIFY_FLOWS], &flow);
 }
 
 /* What is not counted as a slice or a flow. */
@@ -357,8 +356,12 @@ static int read_file(struct gt_verify *v, struct gt_input *in)
  */
 static int verify_part(struct gt_verify *v, struct gt_input *in)
 {
-	int rc = read_file(v, in);
+	int rc;
 
+	gt_verify_begin_lists(v);
+	rc = read_file(v, in);
+	if (rc >= 0 && gt_verify_end_lists(v))
+		rc = gt_reading_fail(&v->reading, v->path, -ENOMEM);
 	v->result->events += v->reading.events;
 	if (rc < 0) {
 		gt_show_line(v->out, "%s", v->reading.error);
@@ -367,10 +370,9 @@ static int verify_part(struct gt_verify *v, struct gt_input *in)
 	} else {
 		check_whole(v);
 	}
-	gt_vec_free(&v->slices);
-	gt_vec_free(&v->flows);
+	for (int list = 0; list < GT_VERIFY_LISTS; list++)
+		gt_verify_sorted_fini(&v->lists[list]);
 	gt_vec_free(&v->named);
-	gt_vec_free(&v->externals);
 	gt_vec_free(&v->stacks);
 	gt_pairmap_fini(&v->stack_of);
 	gt_reading_fini(&v->reading);
