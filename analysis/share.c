@@ -31,10 +31,8 @@ int gt_shares_span(struct gt_shares *shares, const char *base, int64_t whole, in
 
 	if (!group)
 		return -ENOMEM;
-	if (group->value.count && group->tag[TAG_WHOLE] == whole) {
-		group->value.at[group->value.count - 1] += ns;
-		return 0;
-	}
+	if (group->value.count && group->tag[TAG_WHOLE] == whole)
+		return gt_dist_extend(&group->value, ns) ? 0 : -ENOMEM;
 	group->tag[TAG_WHOLE] = whole;
 	return gt_dist_add(&group->value, ns) ? 0 : -ENOMEM;
 }

@@ -30,7 +30,8 @@ static int add_to(struct gt_group *group, int s, int64_t unit, int64_t ns)
 		sums->at[sums->count - 1]++;
 		return 0;
 	}
-	return gt_dist_add(sums, unit) && gt_dist_add(sums, ns) && gt_dist_add(sums, 1) ? 0
+	/* all in sums->at, where they are looked up */
+	return gt_vec_push(sums, unit) && gt_vec_push(sums, ns) && gt_vec_push(sums, 1) ? 0
 											: -ENOMEM;
 }
 

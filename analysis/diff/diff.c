@@ -221,7 +221,7 @@ static int collect_only(struct gt_compared *c)
 		for (int s = 0; s < 2 && all; s++) {
 			all->tag[s] += group->tag[s];
 			for (size_t k = 0; k < group->other[s].count; k++)
-				if (!gt_dist_add(&all->other[s], group->other[s].at[k]))
+				if (!gt_vec_push(&all->other[s], group->other[s].at[k]))
 					return -ENOMEM;
 		}
 		if (!all)

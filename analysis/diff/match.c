@@ -88,7 +88,7 @@ static int move_into(struct gt_diff_rows *rows, uint32_t from, uint32_t to)
 
 	for (int s = 0; s < 2; s++) {
 		for (size_t i = 0; i < source->other[s].count; i++)
-			if (!gt_dist_add(&target->other[s], source->other[s].at[i]))
+			if (!gt_vec_push(&target->other[s], source->other[s].at[i]))
 				return -ENOMEM;
 		target->tag[s] += source->tag[s];
 		source->tag[s] = 0;

@@ -23,9 +23,56 @@ enum dist_form {
 	FORM_BUCKETS,
 };
 
+/* From here on all values have 64 bits. False: no memory. */
+static bool widen(struct gt_dist *dist)
+{
+	int64_t *at = dist->at ? dist->at : malloc((dist->count + 1) * sizeof(*at));
+
+	if (!at || dist->at)
+		return at;
+	for (size_t i = 0; i < dist->count; i++)
+		at[i] = dist->small[i];
+	free(dist->small);
+	dist->small = NULL;
+	dist->at = at;
+	dist->room = dist->count + 1;
+	return true;
+}
+
+static bool is_small(int64_t value)
+{
+	return value >= 0 && value <= UINT32_MAX;
+}
+
 bool gt_dist_add(struct gt_dist *dist, int64_t value)
 {
-	return gt_vec_push(dist, value);
+	if (dist->at || !is_small(value))
+		return widen(dist) && gt_vec_push(dist, value);
+	if (!gt_vec_reserve((void **)&dist->small, &dist->room, dist->count, sizeof(*dist->small)))
+		return false;
+	dist->small[dist->count++] = (uint32_t)value;
+	return true;
+}
+
+bool gt_dist_extend(struct gt_dist *dist, int64_t more)
+{
+	size_t last = dist->count - 1;
+	int64_t value = (int64_t)((uint64_t)gt_dist_at(dist, last) + (uint64_t)more);
+
+	if (!dist->at && is_small(value))
+		dist->small[last] = (uint32_t)value;
+	else if (widen(dist))
+		dist->at[last] = value;
+	else
+		return false;
+	return true;
+}
+
+static void drop_values(struct gt_dist *dist)
+{
+	free(dist->small);
+	dist->small = NULL;
+	gt_vec_free(dist);
 }
 
 static void drop_sketch(struct gt_dist *dist)
@@ -39,7 +86,7 @@ static void drop_sketch(struct gt_dist *dist)
 void gt_dist_fini(struct gt_dist *dist)
 {
 	drop_sketch(dist);
-	gt_vec_free(dist);
+	drop_values(dist);
 }
 
 static int by_value(const void *a, const void *b)
@@ -49,57 +96,83 @@ static int by_value(const void *a, const void *b)
 	return x < y ? -1 : x > y;
 }
 
+static int by_small_value(const void *a, const void *b)
+{
+	uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
+
+	return x < y ? -1 : x > y;
+}
+
 static bool is_sorted(const struct gt_dist *dist)
 {
 	size_t i = 1;
 
-	while (i < dist->count && dist->at[i - 1] <= dist->at[i])
+	while (i < dist->count && gt_dist_at(dist, i - 1) <= gt_dist_at(dist, i))
 		i++;
 	return i >= dist->count;
 }
 
-/* By one digit, which is @shift bits from the right of what a value is more than @least. */
-static void sort_by_digit(const int64_t *from, int64_t *to, size_t count, int64_t least, int shift)
+/* What is sorted: values of either size. */
+struct digits {
+	const int64_t *from;
+	const uint32_t *small; /* instead */
+	size_t count;
+	int64_t least;
+};
+
+static inline size_t digit_of(const struct digits *digits, size_t i, int shift)
+{
+	int64_t value = digits->small ? digits->small[i] : digits->from[i];
+
+	return ((uint64_t)value - (uint64_t)digits->least) >> shift & (DIGITS - 1);
+}
+
+/* By one digit, which is @shift bits from the right of what a value is more than the least. */
+static void sort_by_digit(const struct digits *digits, void *to, int shift)
 {
 	size_t places[DIGITS] = {0}, next = 0;
 
-	for (size_t i = 0; i < count; i++)
-		places[((uint64_t)from[i] - (uint64_t)least) >> shift & (DIGITS - 1)]++;
+	for (size_t i = 0; i < digits->count; i++)
+		places[digit_of(digits, i, shift)]++;
 	for (size_t d = 0; d < DIGITS; d++) {
 		size_t here = places[d];
 
 		places[d] = next;
 		next += here;
 	}
-	for (size_t i = 0; i < count; i++)
-		to[places[((uint64_t)from[i] - (uint64_t)least) >> shift & (DIGITS - 1)]++] =
-			from[i];
+	for (size_t i = 0; digits->small && i < digits->count; i++)
+		((uint32_t *)to)[places[digit_of(digits, i, shift)]++] = digits->small[i];
+	for (size_t i = 0; !digits->small && i < digits->count; i++)
+		((int64_t *)to)[places[digit_of(digits, i, shift)]++] = digits->from[i];
 }
 
 /* Digit by digit, as far as the values differ: for times of one kernel, two or three of them.
  * False: no memory. */
 static bool sort_by_digits(struct gt_dist *dist)
 {
-	int64_t *other = malloc(dist->count * sizeof(*other)), *from = dist->at, *to = other;
-	int64_t least = *dist->at, most = *dist->at;
+	size_t bytes = dist->count * (dist->at ? sizeof(*dist->at) : sizeof(*dist->small));
+	void *own = dist->at ? (void *)dist->at : dist->small, *other = malloc(bytes);
+	void *from = own, *to = other;
+	int64_t least = gt_dist_at(dist, 0), most = least;
 	uint64_t span;
 
 	if (!other)
 		return false;
 	for (size_t i = 0; i < dist->count; i++) {
-		least = dist->at[i] < least ? dist->at[i] : least;
-		most = dist->at[i] > most ? dist->at[i] : most;
+		least = gt_dist_at(dist, i) < least ? gt_dist_at(dist, i) : least;
+		most = gt_dist_at(dist, i) > most ? gt_dist_at(dist, i) : most;
 	}
 	span = (uint64_t)most - (uint64_t)least;
 	for (int shift = 0; shift < 64 && span >> shift; shift += DIGIT_BITS) {
-		int64_t *sorted = to;
+		const struct digits digits = {from, dist->at ? NULL : from, dist->count, least};
+		void *sorted = to;
 
-		sort_by_digit(from, to, dist->count, least, shift);
+		sort_by_digit(&digits, to, shift);
 		to = from;
 		from = sorted;
 	}
-	if (from != dist->at)
-		memcpy(dist->at, from, dist->count * sizeof(*from));
+	if (from != own)
+		memcpy(own, from, bytes);
 	free(other);
 	return true;
 }
@@ -108,7 +181,10 @@ static void sort(struct gt_dist *dist)
 {
 	if (is_sorted(dist) || (dist->count >= MANY_VALUES && sort_by_digits(dist)))
 		return;
-	qsort(dist->at, dist->count, sizeof(*dist->at), by_value);
+	if (dist->at)
+		qsort(dist->at, dist->count, sizeof(*dist->at), by_value);
+	else
+		qsort(dist->small, dist->count, sizeof(*dist->small), by_small_value);
 }
 
 static struct gt_sums sums_of(const struct gt_dist *dist)
@@ -118,7 +194,7 @@ static struct gt_sums sums_of(const struct gt_dist *dist)
 	if (dist->sketch)
 		return dist->sketch->sums;
 	for (size_t i = 0; i < dist->count; i++)
-		gt_sums_add(&sums, dist->at[i]);
+		gt_sums_add(&sums, gt_dist_at(dist, i));
 	return sums;
 }
 
@@ -162,7 +238,7 @@ void gt_dist_powers(const struct gt_dist *dist, uint64_t bins[GT_DIST_POWERS])
 	const struct gt_sketch *sketch = dist->sketch;
 
 	for (size_t i = 0; i < dist->count; i++)
-		bins[power_of(dist->at[i])]++;
+		bins[power_of(gt_dist_at(dist, i))]++;
 	for (size_t i = 0; sketch && i < sketch->buckets.count; i++)
 		bins[power_of(gt_sketch_value(sketch->buckets.at[i].at))] +=
 			sketch->buckets.at[i].count;
@@ -176,7 +252,7 @@ static double nth(const struct gt_dist *dist, uint64_t k)
 	size_t i = 0;
 
 	if (!sketch)
-		return (double)dist->at[k];
+		return (double)gt_dist_at(dist, k);
 	for (; i + 1 < sketch->buckets.count && k >= sketch->buckets.at[i].count; i++)
 		k -= sketch->buckets.at[i].count;
 	value = gt_sketch_value(sketch->buckets.at[i].at);
@@ -244,8 +320,8 @@ bool gt_dist_limit(struct gt_dist *dist, size_t most)
 	sort(dist);
 	sketch->sums = sums_of(dist);
 	for (size_t i = 0; ok && i < dist->count; i++)
-		ok = count_in(sketch, gt_sketch_bucket(dist->at[i]), 1);
-	gt_vec_free(dist);
+		ok = count_in(sketch, gt_sketch_bucket(gt_dist_at(dist, i)), 1);
+	drop_values(dist);
 	dist->sketch = sketch;
 	return ok;
 }
@@ -285,7 +361,7 @@ bool gt_dist_merge(struct gt_dist *dist, struct gt_dist *from, size_t most)
 		return true;
 	}
 	for (size_t i = 0; i < from->count; i++)
-		if (!gt_dist_add(dist, from->at[i]))
+		if (!gt_dist_add(dist, gt_dist_at(from, i)))
 			return false;
 	return true;
 }
@@ -296,9 +372,10 @@ static void write_values(const struct gt_dist *dist, struct gt_pack *out)
 	gt_pack_put(out, dist->count);
 	for (size_t i = 0; i < dist->count; i++)
 		if (i)
-			gt_pack_put(out, (uint64_t)dist->at[i] - (uint64_t)dist->at[i - 1]);
+			gt_pack_put(out, (uint64_t)gt_dist_at(dist, i) -
+						 (uint64_t)gt_dist_at(dist, i - 1));
 		else
-			gt_pack_put_signed(out, dist->at[i]);
+			gt_pack_put_signed(out, gt_dist_at(dist, i));
 }
 
 static void write_buckets(const struct gt_sketch *sketch, struct gt_pack *out)

@@ -40,11 +40,12 @@ struct gt_sketch {
 	GT_VEC(struct gt_bucket) buckets; /* by at, none is empty */
 };
 
-/* Values. */
+/* Values: gt_dist_at(). */
 struct gt_dist {
-	int64_t *at;
-	size_t count, room;       /* of @at */
-	struct gt_sketch *sketch; /* instead of @at, which is empty then; else NULL */
+	int64_t *at;              /* NULL: all of them are in @small */
+	size_t count, room;       /* of the one of both that is used */
+	uint32_t *small;          /* as long as all fit: times below 4.3 s do */
+	struct gt_sketch *sketch; /* instead of both, which are empty then; else NULL */
 };
 
 /* Numbers that follow from the values. */
@@ -58,6 +59,13 @@ struct gt_moments {
 
 /* Adds a value to those that are kept. False: no memory. */
 bool gt_dist_add(struct gt_dist *dist, int64_t value);
+/* Adds @more to the value that was added last; there must be one. False: no memory. */
+bool gt_dist_extend(struct gt_dist *dist, int64_t more);
+/* Value number @i of those that are kept. */
+static inline int64_t gt_dist_at(const struct gt_dist *dist, size_t i)
+{
+	return dist->at ? dist->at[i] : dist->small[i];
+}
 /* Frees the values. Also of a zeroed struct. */
 void gt_dist_fini(struct gt_dist *dist);
 

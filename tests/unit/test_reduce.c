@@ -60,7 +60,7 @@ Test(reduce, moments_of_buckets)
 
 	fill(&exact, 20000);
 	for (size_t i = 0; i < exact.count; i++)
-		cr_assert(gt_dist_add(&sketch, exact.at[i]));
+		cr_assert(gt_dist_add(&sketch, gt_dist_at(&exact, i)));
 	cr_assert(gt_dist_limit(&sketch, GT_DIST_MOST_SENT));
 	cr_assert_not_null(sketch.sketch);
 	cr_assert_eq(gt_dist_count(&sketch), 20000);
@@ -97,12 +97,43 @@ Test(reduce, sorted_values)
 		}
 		gt_dist_middle(&dist);
 		for (size_t i = 0; i < count; i++) {
-			cr_assert(!i || dist.at[i - 1] <= dist.at[i], "%zu %zu", round, i);
-			after += (uint64_t)dist.at[i] * (uint64_t)dist.at[i];
+			cr_assert(!i || gt_dist_at(&dist, i - 1) <= gt_dist_at(&dist, i), "%zu %zu",
+				  round, i);
+			after += (uint64_t)gt_dist_at(&dist, i) * (uint64_t)gt_dist_at(&dist, i);
 		}
 		cr_assert_eq(after, before);
 		gt_dist_fini(&dist);
 	}
+}
+
+/* Values that 32 bits hold take 4 bytes each, until there is another one. */
+Test(reduce, small_values)
+{
+	static const int64_t others[] = {-1, (int64_t)UINT32_MAX + 1, INT64_MIN, INT64_MAX};
+
+	for (size_t round = 0; round < 4; round++)
+		for (size_t count = 2; count <= 4000; count *= 2) {
+			struct gt_dist dist = {0};
+
+			for (size_t i = 0; i < count; i++)
+				cr_assert(gt_dist_add(&dist, (int64_t)(chance() >> 32)));
+			cr_assert(gt_dist_add(&dist, 5));
+			cr_assert(gt_dist_extend(&dist, UINT32_MAX - 5) && !dist.at);
+			gt_dist_middle(&dist);
+			for (size_t i = 1; i <= count; i++)
+				cr_assert_leq(gt_dist_at(&dist, i - 1), gt_dist_at(&dist, i));
+			cr_assert_eq(gt_dist_at(&dist, count), UINT32_MAX);
+			cr_assert(gt_dist_add(&dist, others[round]) && !dist.small);
+			gt_dist_middle(&dist);
+			for (size_t i = 1; i <= count + 1; i++)
+				cr_assert_leq(gt_dist_at(&dist, i - 1), gt_dist_at(&dist, i));
+			cr_assert(gt_dist_at(&dist, 0) == others[round] ||
+				  gt_dist_at(&dist, count + 1) == others[round]);
+			gt_dist_fini(&dist);
+			cr_assert(gt_dist_add(&dist, 1) && gt_dist_extend(&dist, UINT32_MAX));
+			cr_assert(gt_dist_at(&dist, 0) == (int64_t)UINT32_MAX + 1 && dist.at);
+			gt_dist_fini(&dist);
+		}
 }
 
 /* Sums of squares that no double holds: the standard deviation of 2^50 and 2^50 + 2, many times. */
