@@ -162,13 +162,6 @@ static bool loads(const struct gt_model *model, const struct gt_call *call, void
 	return gt_model_loads(model, call);
 }
 
-static int add_place(struct gt_groups *places, const char *where, int64_t ns)
-{
-	struct gt_group *group = gt_groups_get(places, where);
-
-	return group && gt_dist_add(&group->value, ns) ? 0 : -ENOMEM;
-}
-
 /* Of the launches among them the kernel that waited; marks these calls. */
 static int add_kernels(const struct gt_survey *survey, const struct gt_model *model,
 		       struct gt_groups *places, uint8_t *launches)
@@ -183,7 +176,7 @@ static int add_kernels(const struct gt_survey *survey, const struct gt_model *mo
 			continue;
 		launches[op->call] = 1;
 		if (gt_filter_op(survey->filter, model, op))
-			rc = add_place(places, gt_model_name(model, op->name), call->dur);
+			rc = gt_survey_add(places, gt_model_name(model, op->name), 1, call->dur);
 	}
 	return rc;
 }
@@ -202,7 +195,7 @@ static int add_others(const struct gt_survey *survey, const struct gt_model *mod
 		    !gt_filter_call(&chosen, call))
 			continue;
 		gt_survey_place(model, call, place, sizeof(place));
-		rc = add_place(places, place, call->dur);
+		rc = gt_survey_add(places, place, 1, call->dur);
 	}
 	gt_filter_calls_fini(&chosen);
 	return rc;

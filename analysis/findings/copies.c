@@ -65,7 +65,6 @@ static int add_copy(const struct gt_model *model, const struct gt_op *op, is_own
 	const struct gt_call *call = gt_model_call_of(model, op);
 	enum copies_direction direction = direction_of(name);
 	char place[8192];
-	struct gt_group *group;
 
 	copies->all++;
 	copies->kinds += strstr(name, "Pageable") || strstr(name, "Pinned") ||
@@ -80,8 +79,7 @@ static int add_copy(const struct gt_model *model, const struct gt_op *op, is_own
 		gt_survey_place(model, call, place, sizeof(place));
 	else
 		snprintf(place, sizeof(place), "%s", name);
-	group = gt_groups_get(&copies->places, place);
-	return group && gt_dist_add(&group->value, op->dur) ? 0 : -ENOMEM;
+	return gt_survey_add(&copies->places, place, 1, op->dur);
 }
 
 static int sum_copies(const struct gt_survey *survey, is_own own, is_good good,

@@ -136,20 +136,6 @@ static int count_gaps(const struct gt_survey *survey, char *ret_text, size_t siz
 	return rc;
 }
 
-/* Adds what a row says as one value that stands for its gaps. */
-static int add_row(struct gt_groups *places, const struct idle_row *row)
-{
-	struct gt_group *group = gt_groups_get(places, row->where);
-
-	if (!group || !gt_dist_add(&group->value, row->ns))
-		return -ENOMEM;
-	/* as many values as gaps: the count of a place */
-	for (uint64_t i = 1; i < row->count; i++)
-		if (!gt_dist_add(&group->value, 0))
-			return -ENOMEM;
-	return 0;
-}
-
 /* The tracer's own slices and the steps say nothing of the host's work. */
 static bool names_work(const struct gt_model *model, const struct gt_model_range *range)
 {
@@ -201,7 +187,7 @@ int gt_rule_slow_loader(const struct gt_survey *survey, struct gt_finding *findi
 		if (!is_loading(&row))
 			continue;
 		loading += row.ns;
-		rc = add_row(&places, &row);
+		rc = gt_survey_add(&places, row.where, row.count, row.ns);
 	}
 	gt_survey_judge(survey, loading, finding);
 	if (!rc && loading)
@@ -242,7 +228,7 @@ int gt_rule_cpu_bound(const struct gt_survey *survey, struct gt_finding *finding
 			host += row.ns;
 		else
 			continue;
-		rc = add_row(&places, &row);
+		rc = gt_survey_add(&places, row.where, row.count, row.ns);
 	}
 	gt_survey_judge(survey, host + launch, finding);
 	gt_rule_say(finding,
@@ -283,7 +269,7 @@ int gt_rule_blocked(const struct gt_survey *survey, struct gt_finding *finding)
 		if (!is_cause(&row, GT_CAUSE_BLOCKED) || is_loader(row.where))
 			continue;
 		blocked += row.ns;
-		rc = add_row(&places, &row);
+		rc = gt_survey_add(&places, row.where, row.count, row.ns);
 	}
 	gt_survey_judge(survey, blocked, finding);
 	gt_rule_say(finding,

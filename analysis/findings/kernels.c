@@ -37,7 +37,8 @@ static enum kernels_class class_of(const char *name)
 	return ANY;
 }
 
-/* Tags of a group of kernels: class, and whether its places are asked for. */
+/* Tags of a group of kernels besides gt_survey_add's: class, and whether its places are asked
+ * for. */
 enum { TAG_CLASS, TAG_MARK };
 
 /* Of the kernels of one name those of a call on tensor cores are none of fp32. */
@@ -58,7 +59,7 @@ static enum kernels_class class_of_op(const struct gt_model *model, const struct
 struct kernels {
 	int64_t ns[CLASSES];
 	uint64_t count[CLASSES];
-	struct gt_groups names; /* value: durations; tags: below */
+	struct gt_groups names; /* tags: as above, and gt_survey_add */
 };
 
 static int add_kernel(const struct gt_model *model, const struct gt_op *op, struct kernels *kernels)
@@ -69,12 +70,13 @@ static int add_kernel(const struct gt_model *model, const struct gt_op *op, stru
 
 	if (!group)
 		return -ENOMEM;
-	if (!group->value.count)
+	if (!group->tag[GT_SURVEY_COUNT]++)
 		group->tag[TAG_CLASS] = class_of(name);
 	class = class_of_op(model, op, group);
 	kernels->ns[class] += op->dur;
 	kernels->count[class]++;
-	return gt_dist_add(&group->value, op->dur) ? 0 : -ENOMEM;
+	group->tag[GT_SURVEY_NS] += op->dur;
+	return 0;
 }
 
 static int sum_kernels(const struct gt_survey *survey, struct kernels *ret_kernels)
@@ -146,9 +148,7 @@ static int find_places(const struct gt_survey *survey, struct kernels *kernels,
 			    (class != CLASSES && class_of_op(model, op, group) != class))
 				continue;
 			print_place(model, op, place, sizeof(place));
-			group = gt_groups_get(&places, place);
-			if (!group || !gt_dist_add(&group->value, op->dur))
-				rc = -ENOMEM;
+			rc = gt_survey_add(&places, place, 1, op->dur);
 		}
 	}
 	gt_survey_places(&places, finding);
@@ -201,10 +201,8 @@ static struct gt_group *hottest(struct kernels *kernels, int64_t *ret_ns)
 	*ret_ns = 0;
 	for (size_t i = 0; i < kernels->names.list.count; i++) {
 		struct gt_group *group = &kernels->names.list.at[i];
-		int64_t ns = 0;
+		int64_t ns = group->tag[GT_SURVEY_NS];
 
-		for (size_t k = 0; k < group->value.count; k++)
-			ns += group->value.at[k];
 		if (best && ns <= *ret_ns)
 			continue;
 		best = group;
@@ -234,7 +232,8 @@ int gt_rule_hot_kernel(const struct gt_survey *survey, struct gt_finding *findin
 		gt_rule_say(finding,
 			    "%s: %" PRIu64
 			    " kernel%s, %s, %.1f %% of the time of kernels but communication.",
-			    name, (uint64_t)hot->value.count, hot->value.count == 1 ? "" : "s",
+			    name, (uint64_t)hot->tag[GT_SURVEY_COUNT],
+			    hot->tag[GT_SURVEY_COUNT] == 1 ? "" : "s",
 			    gt_table_time((double)ns, time, sizeof(time)), share);
 		hot->tag[TAG_MARK] = 1;
 		rc = find_places(survey, &kernels, CLASSES, finding);

@@ -17,25 +17,6 @@
 #define NEAR_FULL  512
 #define SLOW_TIMES 10 /* medians: a launch that takes longer waits for room in the queue */
 
-/* Fills @call with the call that launched a kernel, and only it, and returns it; NULL: there is
- * none. A graph's launches many. */
-static const struct gt_call *own_launch(const struct gt_model *model, const struct gt_op *op,
-					struct gt_call *call)
-{
-	if (op->kind != GT_OP_KERNEL || op->comm || !gt_model_call_into(model, op->call, call) ||
-	    strstr(gt_model_name(model, call->name), "GraphLaunch"))
-		return NULL;
-	return call;
-}
-
-static bool is_tiny(const struct gt_model *model, const struct gt_op *op)
-{
-	struct gt_call own;
-	const struct gt_call *call = own_launch(model, op, &own);
-
-	return call && op->dur < call->dur;
-}
-
 struct launches_tiny {
 	struct gt_groups places;
 	uint64_t count, of;
@@ -52,8 +33,7 @@ static int add_kernels(const struct gt_survey *survey, struct launches_tiny *tin
 		for (size_t i = 0; i < model->ops.count; i++) {
 			const struct gt_op *op = gt_model_op_at(model, i);
 			struct gt_call own;
-			const struct gt_call *call = own_launch(model, op, &own);
-			struct gt_group *group;
+			const struct gt_call *call = gt_survey_launch(model, op, &own);
 
 			if (!call || !gt_filter_op(survey->filter, model, op))
 				continue;
@@ -63,33 +43,17 @@ static int add_kernels(const struct gt_survey *survey, struct launches_tiny *tin
 			tiny->count++;
 			tiny->ns += op->dur;
 			gt_survey_place(model, call, place, sizeof(place));
-			group = gt_groups_get(&tiny->places, place);
-			if (!group || !gt_dist_add(&group->value, op->dur))
+			if (gt_survey_add(&tiny->places, place, 1, op->dur))
 				return -ENOMEM;
 		}
 	}
 	return 0;
 }
 
-/* Idle time in launch calls before tiny kernels. */
-static int64_t idle_before(const struct gt_survey *survey)
-{
-	int64_t idle = 0;
-
-	for (size_t i = 0; i < survey->gaps.list.count; i++) {
-		const struct gt_gap *gap = gt_gaps_at(&survey->gaps, i);
-		const struct gt_op *op = gt_model_op_at(gap->model, gap->op);
-
-		if (is_tiny(gap->model, op))
-			idle += survey->split.at[i].by_cause[GT_CAUSE_LAUNCH];
-	}
-	return idle;
-}
-
 int gt_rule_tiny_kernels(const struct gt_survey *survey, struct gt_finding *finding)
 {
 	struct launches_tiny tiny = {0};
-	int64_t idle = idle_before(survey);
+	int64_t idle = survey->launch_tiny;
 	int rc = gt_groups_init(&tiny.places);
 	char text[2][32];
 

@@ -8,26 +8,31 @@
 #include <stdio.h>
 #include <string.h>
 
-static int add_piece(const struct gt_gap *gap, const struct gt_piece *piece, void *data)
+const struct gt_call *gt_survey_launch(const struct gt_model *model, const struct gt_op *op,
+				       struct gt_call *call)
+{
+	if (op->kind != GT_OP_KERNEL || op->comm || !gt_model_call_into(model, op->call, call) ||
+	    strstr(gt_model_name(model, call->name), "GraphLaunch"))
+		return NULL;
+	return call;
+}
+
+static bool is_tiny(const struct gt_model *model, const struct gt_op *op)
+{
+	struct gt_call own;
+	const struct gt_call *call = gt_survey_launch(model, op, &own);
+
+	return call && op->dur < call->dur;
+}
+
+static void see_piece(const struct gt_gap *gap, const struct gt_piece *piece, void *data)
 {
 	struct gt_survey *survey = data;
 
-	(void)gap;
-	survey->split.at[survey->split.count - 1].by_cause[piece->cause] += piece->ns;
 	survey->by_cause[piece->cause] += piece->ns;
-	return 0;
-}
-
-static int split_gaps(struct gt_survey *survey)
-{
-	int rc = 0;
-
-	for (size_t i = 0; !rc && i < survey->gaps.list.count; i++) {
-		if (!gt_vec_push(&survey->split, ((struct gt_survey_gap){.by_cause = {0}})))
-			return -ENOMEM;
-		rc = gt_gaps_explain(gt_gaps_at(&survey->gaps, i), add_piece, survey);
-	}
-	return rc;
+	if (piece->cause == GT_CAUSE_LAUNCH &&
+	    is_tiny(gap->model, gt_model_op_at(gap->model, gap->op)))
+		survey->launch_tiny += piece->ns;
 }
 
 static void count(struct gt_survey *survey)
@@ -56,9 +61,7 @@ int gt_survey_make(const struct gt_job *job, const struct gt_filter *filter,
 	*ret_survey = (struct gt_survey){.job = job, .filter = filter};
 	rc = gt_gaps_build(job, filter, 0, &ret_survey->gaps);
 	if (!rc)
-		rc = split_gaps(ret_survey);
-	if (!rc)
-		rc = gt_gaps_table(&ret_survey->gaps, &ret_survey->causes);
+		rc = gt_gaps_table(&ret_survey->gaps, see_piece, ret_survey, &ret_survey->causes);
 	count(ret_survey);
 	return rc;
 }
@@ -66,7 +69,6 @@ int gt_survey_make(const struct gt_job *job, const struct gt_filter *filter,
 void gt_survey_fini(struct gt_survey *survey)
 {
 	gt_gaps_fini(&survey->gaps);
-	gt_vec_free(&survey->split);
 	gt_table_fini(&survey->causes);
 }
 
@@ -161,11 +163,9 @@ static int take_call(const struct gt_model *model, const struct gt_call *call,
 		     struct survey_edges *edges, struct gt_survey_calls *calls)
 {
 	char place[8192];
-	struct gt_group *group;
 
 	gt_survey_place(model, call, place, sizeof(place));
-	group = gt_groups_get(&calls->places, place);
-	if (!group || !gt_dist_add(&group->value, call->dur) ||
+	if (gt_survey_add(&calls->places, place, 1, call->dur) ||
 	    !gt_vec_push(&edges->starts, ((struct survey_edge){call->start, call->dur})) ||
 	    !gt_vec_push(&edges->ends, ((struct survey_edge){call->start + call->dur, call->dur})))
 		return -ENOMEM;
@@ -232,13 +232,15 @@ void gt_survey_calls_fini(struct gt_survey_calls *calls)
 	gt_groups_fini(&calls->places);
 }
 
-static int64_t total_of(const struct gt_group *group)
+int gt_survey_add(struct gt_groups *places, const char *where, uint64_t count, int64_t ns)
 {
-	int64_t total = 0;
+	struct gt_group *group = gt_groups_get(places, where);
 
-	for (size_t i = 0; i < group->value.count; i++)
-		total += group->value.at[i];
-	return total;
+	if (!group)
+		return -ENOMEM;
+	group->tag[GT_SURVEY_COUNT] += (int64_t)count;
+	group->tag[GT_SURVEY_NS] += ns;
+	return 0;
 }
 
 /* Inserts a place where it belongs, the smallest drops out. */
@@ -266,7 +268,10 @@ static void put_place(struct gt_finding *finding, const char *where, uint64_t ti
 void gt_survey_places(struct gt_groups *groups, struct gt_finding *finding)
 {
 	finding->place_total = groups->list.count;
-	for (size_t i = 0; i < groups->list.count; i++)
-		put_place(finding, gt_group_name(groups, &groups->list.at[i]),
-			  groups->list.at[i].value.count, total_of(&groups->list.at[i]));
+	for (size_t i = 0; i < groups->list.count; i++) {
+		const struct gt_group *group = &groups->list.at[i];
+
+		put_place(finding, gt_group_name(groups, group),
+			  (uint64_t)group->tag[GT_SURVEY_COUNT], group->tag[GT_SURVEY_NS]);
+	}
 }

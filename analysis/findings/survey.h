@@ -11,22 +11,20 @@
 #include "analysis/group.h"
 #include "analysis/intervals.h"
 
-/* A gap's time by its causes, ns. */
-struct gt_survey_gap {
-	int64_t by_cause[GT_CAUSE_COUNT_];
-};
+/* Of places: tags of a group that gt_survey_add fills. The others are the owner's. */
+enum { GT_SURVEY_COUNT = 3, GT_SURVEY_NS };
 
 /* A job, surveyed once for all rules. */
 struct gt_survey {
 	const struct gt_job *job;
 	const struct gt_filter *filter;
 	struct gt_gaps gaps;
-	GT_VEC(struct gt_survey_gap) split; /* of each gap */
-	struct gt_table causes;             /* gt_gaps_table: with what samples tell */
+	struct gt_table causes; /* gt_gaps_table: with what samples tell */
 	int64_t by_cause[GT_CAUSE_COUNT_];
-	uint64_t calls;  /* in the traces */
-	uint64_t ops;    /* that the filter lets pass */
-	int64_t kernels; /* sum of the durations of kernels but communication, ns */
+	int64_t launch_tiny; /* of the time in launches what is before tiny kernels */
+	uint64_t calls;      /* in the traces */
+	uint64_t ops;        /* that the filter lets pass */
+	int64_t kernels;     /* sum of the durations of kernels but communication, ns */
 };
 
 /* Surveys a job. 0 or -ENOMEM; free in either case. */
@@ -36,7 +34,7 @@ void gt_survey_fini(struct gt_survey *survey);
 
 /* Calls of one rule: whose time, and where. Zeroed, then gt_survey_calls_init. */
 struct gt_survey_calls {
-	struct gt_groups places; /* value: durations */
+	struct gt_groups places; /* gt_survey_add */
 	int64_t total;           /* ns in them */
 	int64_t saves;           /* GPU time, at most: see gt_survey_take */
 	uint64_t count;
@@ -58,6 +56,14 @@ void gt_survey_calls_fini(struct gt_survey_calls *calls);
 /* The place of a call: its launching line and operator, as far as the trace has them. */
 void gt_survey_place(const struct gt_model *model, const struct gt_call *call, char *out,
 		     size_t size);
+
+/* Adds what took @ns, @count times, at the place @where. 0 or -ENOMEM. */
+int gt_survey_add(struct gt_groups *places, const char *where, uint64_t count, int64_t ns);
+
+/* Fills @call with the call that launched a kernel that is no communication, and only it, and
+ * returns it; NULL: there is none. A graph's launches many. A kernel is tiny if it is shorter. */
+const struct gt_call *gt_survey_launch(const struct gt_model *model, const struct gt_op *op,
+				       struct gt_call *call);
 
 /* Hands the largest groups over as the places of a finding. */
 void gt_survey_places(struct gt_groups *groups, struct gt_finding *finding);

@@ -64,6 +64,8 @@ struct causes {
 	struct gt_groups os_rows;  /* the same without a file */
 	struct gt_gaps_before before;
 	int64_t gap; /* number of the one whose pieces are taken */
+	gt_gap_see see;
+	void *seer; /* its data */
 	char key[KEY_BYTES];
 };
 
@@ -176,6 +178,8 @@ static int add_piece(const struct gt_gap *gap, const struct gt_piece *piece, voi
 	struct causes *c = data;
 	int rc;
 
+	if (c->see)
+		c->see(gap, piece, c->seer);
 	if (piece->os_call != GT_NONE)
 		return add_os_call(c, gap, piece);
 	snprintf(c->key, sizeof(c->key), "%c%s", FIRST_CAUSE + (int)piece->cause, piece->where);
@@ -372,7 +376,8 @@ static int explain_all(struct causes *c, const struct gt_gaps *gaps)
 }
 
 /* The groups are the parts' own: lent for as long as gaps are put into words. */
-int gt_gaps_map_causes(struct gt_gaps_parts *parts, const struct gt_gaps *gaps)
+int gt_gaps_map_causes(struct gt_gaps_parts *parts, const struct gt_gaps *gaps, gt_gap_see see,
+		       void *data)
 {
 	struct causes *c = calloc(1, sizeof(*c));
 	int rc = c ? gt_groups_init(&c->os_calls) : -ENOMEM;
@@ -385,6 +390,8 @@ int gt_gaps_map_causes(struct gt_gaps_parts *parts, const struct gt_gaps *gaps)
 		c->before = (struct gt_gaps_before){parts->sets[GT_GAPS_KEYS].groups,
 						    parts->sets[GT_GAPS_LAUNCHES].groups};
 		c->files = parts->sets[GT_GAPS_FILES].groups;
+		c->see = see;
+		c->seer = data;
 		if (!rc)
 			rc = explain_all(c, gaps);
 		parts->sets[GT_GAPS_BASES].groups = c->shares.bases;
@@ -506,13 +513,14 @@ int gt_gaps_fill_causes(struct gt_gaps_parts *parts, struct gt_table *ret_table)
 	return rc;
 }
 
-int gt_gaps_table(const struct gt_gaps *gaps, struct gt_table *ret_table)
+int gt_gaps_table(const struct gt_gaps *gaps, gt_gap_see see, void *data,
+		  struct gt_table *ret_table)
 {
 	struct gt_gaps_parts parts;
 	int rc = gt_gaps_parts_init(&parts), filled;
 
 	if (!rc)
-		rc = gt_gaps_map_causes(&parts, gaps);
+		rc = gt_gaps_map_causes(&parts, gaps, see, data);
 	gt_gaps_map_sums(&parts, gaps);
 	filled = gt_gaps_fill_causes(&parts, ret_table);
 	gt_gaps_parts_fini(&parts);

@@ -144,8 +144,12 @@ enum gt_gaps_frame { GT_GAPS_FRAME_NONE, GT_GAPS_FRAME_USER, GT_GAPS_FRAME_INNER
 struct gt_group *gt_gaps_sum(struct gt_gaps_parts *parts, const char *name);
 int64_t gt_gaps_total(struct gt_gaps_parts *parts, const char *name);
 
-/* Parts of gt_gaps_map: from gaps that are found. */
-int gt_gaps_map_causes(struct gt_gaps_parts *parts, const struct gt_gaps *gaps);
+/* Sees a piece. */
+typedef void (*gt_gap_see)(const struct gt_gap *gap, const struct gt_piece *piece, void *data);
+
+/* Parts of gt_gaps_map: from gaps that are found. @see: sees all their pieces, or NULL. */
+int gt_gaps_map_causes(struct gt_gaps_parts *parts, const struct gt_gaps *gaps, gt_gap_see see,
+		       void *data);
 void gt_gaps_map_sums(struct gt_gaps_parts *parts, const struct gt_gaps *gaps);
 int gt_gaps_map_clocks(struct gt_gaps_parts *parts, const struct gt_job *job);
 
@@ -183,7 +187,9 @@ bool gt_gaps_clocks(struct gt_gaps_parts *parts, char *ret_text, size_t size);
  * process saw, not which one it is. */
 bool gt_gaps_shared(struct gt_gaps_parts *parts);
 
-/* The causes of the gaps of one set: gt_gaps_fill_causes of these alone. */
-int gt_gaps_table(const struct gt_gaps *gaps, struct gt_table *ret_table);
+/* The causes of the gaps of one set: gt_gaps_fill_causes of these alone. @see: as of
+ * gt_gaps_map_causes. */
+int gt_gaps_table(const struct gt_gaps *gaps, gt_gap_see see, void *data,
+		  struct gt_table *ret_table);
 
 #endif

@@ -125,7 +125,7 @@ int gt_gaps_map(struct gt_gaps_parts *parts, const struct gt_job *job,
 	int rc = gt_gaps_build(job, filter, min_ns, &gaps);
 
 	if (!rc)
-		rc = gt_gaps_map_causes(parts, &gaps);
+		rc = gt_gaps_map_causes(parts, &gaps, NULL, NULL);
 	if (!rc)
 		rc = gt_gaps_map_devices(job, filter, &parts->sets[GT_GAPS_DEVICES].groups);
 	if (!rc)

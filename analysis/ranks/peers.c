@@ -61,8 +61,11 @@ int gt_ranks_peers(const struct gt_job *job, const struct gt_filter *filter,
 {
 	struct peer *peers = calloc(job->count + 1, sizeof(*peers));
 	struct gt_rounds rounds = {0};
-	int rc = peers ? gt_rounds_find(job, filter, excerpts, &rounds) : -ENOMEM;
+	bool has_peers = job->count > 1; /* else nothing is compared, however many there are */
+	int rc = peers ? 0 : -ENOMEM;
 
+	if (!rc && has_peers)
+		rc = gt_rounds_find(job, filter, excerpts, &rounds);
 	gt_table_init(ret_table, "peer_wait", "Collectives: waiting for the last peer", columns,
 		      sizeof(columns) / sizeof(columns[0]));
 	*ret_doubts = (struct gt_peer_doubts){.differ = rounds.processes > 1 &&
