@@ -28,11 +28,15 @@ static int by_start(const void *a, const void *b)
 
 void gt_intervals_merge(struct gt_intervals *set)
 {
-	size_t kept = 0;
+	size_t kept = 0, sorted = 1;
 
 	if (!set->count)
 		return;
-	qsort(set->at, set->count, sizeof(*set->at), by_start);
+	/* to sort takes as much memory again */
+	while (sorted < set->count && set->at[sorted - 1].start <= set->at[sorted].start)
+		sorted++;
+	if (sorted < set->count)
+		qsort(set->at, set->count, sizeof(*set->at), by_start);
 	for (size_t i = 1; i < set->count; i++) {
 		if (set->at[i].start > set->at[kept].end)
 			set->at[++kept] = set->at[i];

@@ -1,126 +1,168 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * See queue.h.
+ * See queue.h. What is kept of an operation that waits is its number, twice: operations are in the
+ * order of their starts, and so, of one stream, most calls are.
  */
 #include "analysis/queue.h"
 
 #include <errno.h>
+#include <stdlib.h>
+#include <string.h>
 
-/* An operation of the job: which stream, and when it waited. */
-struct queue_wait {
-	uint16_t device;
-	int32_t stream;
-	int64_t from, until;
-};
+#include "readers/keymap.h"
 
-/* At a time the depth grows or falls. */
-struct queue_change {
-	int64_t at;
-	int by;
-};
+static int64_t begin_of(const struct gt_model *model, uint32_t op)
+{
+	return model->calls.at[model->ops.at[op].call].start;
+}
 
-struct queue_changes {
-	GT_VEC(struct queue_change) list;
-};
+static int64_t end_of(const struct gt_model *model, uint32_t op)
+{
+	return model->ops.at[op].start;
+}
+
+static int by_begin(const void *a, const void *b, void *model)
+{
+	int64_t x = begin_of(model, *(const uint32_t *)a),
+		y = begin_of(model, *(const uint32_t *)b);
+
+	return x < y ? -1 : x > y;
+}
 
 static int by_stream(const void *a, const void *b)
 {
-	const struct queue_wait *x = a, *y = b;
+	const struct gt_queue *x = a, *y = b;
 
 	if (x->device != y->device)
 		return x->device < y->device ? -1 : 1;
-	if (x->stream != y->stream)
-		return x->stream < y->stream ? -1 : 1;
-	return x->from < y->from ? -1 : x->from > y->from;
+	return x->stream < y->stream ? -1 : x->stream > y->stream;
 }
 
-/* At one time operations leave before others come. */
-static int by_time(const void *a, const void *b)
+/* The next change; all that begins and ends at one time is one. False: there is none. */
+static bool take_point(struct gt_queue_walk *walk, struct gt_queue_point *ret_point)
 {
-	const struct queue_change *x = a, *y = b;
+	const struct gt_queue *queue = walk->queue;
+	const struct gt_model *model = queue->model;
+	size_t count = queue->ends.count;
+	int64_t at;
 
-	if (x->at != y->at)
-		return x->at < y->at ? -1 : 1;
-	return x->by - y->by;
+	if (walk->ended == count)
+		return false;
+	at = end_of(model, queue->ends.at[walk->ended]);
+	if (walk->begun < count && begin_of(model, queue->begins.at[walk->begun]) < at)
+		at = begin_of(model, queue->begins.at[walk->begun]);
+	while (walk->ended < count && end_of(model, queue->ends.at[walk->ended]) == at)
+		walk->ended++;
+	while (walk->begun < count && begin_of(model, queue->begins.at[walk->begun]) == at)
+		walk->begun++;
+	*ret_point = (struct gt_queue_point){at, (uint32_t)(walk->begun - walk->ended)};
+	return true;
 }
 
-static int add_points(struct gt_queue *queue, struct queue_changes *changes)
+void gt_queue_walk_start(struct gt_queue_walk *ret_walk, const struct gt_queue *queue)
 {
-	int64_t depth = 0;
+	*ret_walk = (struct gt_queue_walk){.queue = queue};
+	take_point(ret_walk, &ret_walk->at);
+	ret_walk->has_next = take_point(ret_walk, &ret_walk->next);
+}
 
-	if (!changes->list.count)
-		return 0;
-	qsort(changes->list.at, changes->list.count, sizeof(*changes->list.at), by_time);
-	queue->first = changes->list.at[0].at;
-	queue->last = changes->list.at[changes->list.count - 1].at;
-	for (size_t i = 0; i < changes->list.count; i++) {
-		const struct queue_change *change = &changes->list.at[i];
-		int64_t next = i + 1 < changes->list.count ? change[1].at : change->at;
+void gt_queue_walk_on(struct gt_queue_walk *walk)
+{
+	walk->at = walk->next;
+	walk->has_next = take_point(walk, &walk->next);
+}
 
-		depth += change->by;
-		if (depth > (int64_t)queue->most)
-			queue->most = (uint32_t)depth;
-		if (next == change->at && i + 1 < changes->list.count)
-			continue;
-		queue->area += (double)depth * (double)(next - change->at);
-		queue->empty += depth ? 0 : next - change->at;
-		if (!gt_vec_push(&queue->points,
-				 ((struct gt_queue_point){change->at, (uint32_t)depth})))
-			return -ENOMEM;
+static void measure(struct gt_queue *queue)
+{
+	struct gt_queue_walk walk;
+
+	if (!queue->ends.count)
+		return;
+	gt_queue_walk_start(&walk, queue);
+	queue->first = walk.at.at;
+	for (;; gt_queue_walk_on(&walk)) {
+		queue->most = walk.at.depth > queue->most ? walk.at.depth : queue->most;
+		if (!walk.has_next)
+			break;
+		queue->area += (double)walk.at.depth * (double)(walk.next.at - walk.at.at);
+		queue->empty += walk.at.depth ? 0 : walk.next.at - walk.at.at;
 	}
+	queue->last = walk.at.at;
+}
+
+/* Puts what waits in the order of its calls, and measures the queue. */
+static int finish(struct gt_queue *queue)
+{
+	size_t count = queue->ends.count, i = 1;
+
+	queue->begins.at = malloc((count + 1) * sizeof(*queue->begins.at));
+	if (!queue->begins.at)
+		return -ENOMEM;
+	queue->begins.count = queue->begins.room = count;
+	if (count)
+		memcpy(queue->begins.at, queue->ends.at, count * sizeof(*queue->begins.at));
+	while (i < count && begin_of(queue->model, queue->begins.at[i - 1]) <=
+				    begin_of(queue->model, queue->begins.at[i]))
+		i++;
+	if (i < count)
+		qsort_r(queue->begins.at, count, sizeof(*queue->begins.at), by_begin,
+			(void *)queue->model);
+	measure(queue);
 	return 0;
 }
 
-/* The waits of one stream. */
-static int add_queue(const struct gt_model *model, const struct queue_wait *waits, size_t count,
-		     struct gt_queues *queues)
+/* The queue of the stream of @op. @known: streams of the model, and 1 + the index of each. */
+static struct gt_queue *queue_of(const struct gt_model *model, const struct gt_op *op,
+				 struct gt_keymap *known, struct gt_queues *queues)
 {
-	struct queue_changes changes = {0};
-	struct gt_queue *queue;
+	uint64_t key = ((uint64_t)op->device << 32 | (uint32_t)op->stream) + 1;
+	struct gt_keymap_entry *entry = gt_keymap_get(known, key);
+
+	if (!entry)
+		return NULL;
+	if (!entry->value) {
+		if (!gt_vec_push(&queues->list, ((struct gt_queue){.model = model,
+								   .device = op->device,
+								   .stream = op->stream})))
+			return NULL;
+		entry->value = (int64_t)queues->list.count;
+	}
+	return &queues->list.at[entry->value - 1];
+}
+
+static int add_ops(const struct gt_model *model, const struct gt_filter *filter,
+		   struct gt_queues *queues)
+{
+	struct gt_keymap known = {0};
 	int rc = 0;
 
-	if (!gt_vec_push(&queues->list, ((struct gt_queue){.model = model,
-							   .device = waits->device,
-							   .stream = waits->stream,
-							   .launches = count})))
-		return -ENOMEM;
-	queue = &queues->list.at[queues->list.count - 1];
-	for (size_t i = 0; !rc && i < count; i++)
-		if (waits[i].until > waits[i].from &&
-		    (!gt_vec_push(&changes.list, ((struct queue_change){waits[i].from, 1})) ||
-		     !gt_vec_push(&changes.list, ((struct queue_change){waits[i].until, -1}))))
+	for (uint32_t i = 0; !rc && i < model->ops.count; i++) {
+		const struct gt_op *op = gt_model_op_at(model, i);
+		struct gt_queue *queue;
+
+		if (op->call == GT_NONE || !gt_filter_op(filter, model, op))
+			continue;
+		queue = queue_of(model, op, &known, queues);
+		if (!queue || (begin_of(model, i) < op->start && !gt_vec_push(&queue->ends, i)))
 			rc = -ENOMEM;
-	if (!rc)
-		rc = add_points(queue, &changes);
-	gt_vec_free(&changes.list);
+		else
+			queue->launches++;
+	}
+	gt_keymap_fini(&known);
 	return rc;
 }
 
 static int add_model(const struct gt_model *model, const struct gt_filter *filter,
 		     struct gt_queues *queues)
 {
-	struct queue_wait *waits = calloc(model->ops.count + 1, sizeof(*waits));
-	size_t count = 0, end;
-	int rc = waits ? 0 : -ENOMEM;
+	size_t before = queues->list.count;
+	int rc = add_ops(model, filter, queues);
 
-	for (size_t i = 0; !rc && i < model->ops.count; i++) {
-		const struct gt_op *op = gt_model_op_at(model, i);
-		const struct gt_call *call = gt_model_call_of(model, op);
-
-		if (call && gt_filter_op(filter, model, op))
-			waits[count++] =
-				(struct queue_wait){op->device, op->stream, call->start, op->start};
-	}
-	if (count)
-		qsort(waits, count, sizeof(*waits), by_stream);
-	for (size_t from = 0; !rc && from < count; from = end) {
-		end = from + 1;
-		while (end < count && waits[end].device == waits[from].device &&
-		       waits[end].stream == waits[from].stream)
-			end++;
-		rc = add_queue(model, &waits[from], end - from, queues);
-	}
-	free(waits);
+	if (queues->list.count > before)
+		qsort(&queues->list.at[before], queues->list.count - before,
+		      sizeof(*queues->list.at), by_stream);
+	for (size_t i = before; !rc && i < queues->list.count; i++)
+		rc = finish(&queues->list.at[i]);
 	return rc;
 }
 
@@ -137,22 +179,34 @@ int gt_queues_build(const struct gt_job *job, const struct gt_filter *filter,
 
 void gt_queues_fini(struct gt_queues *queues)
 {
-	for (size_t i = 0; i < queues->list.count; i++)
-		gt_vec_free(&queues->list.at[i].points);
+	for (size_t i = 0; i < queues->list.count; i++) {
+		gt_vec_free(&queues->list.at[i].begins);
+		gt_vec_free(&queues->list.at[i].ends);
+	}
 	gt_vec_free(&queues->list);
 }
 
-uint32_t gt_queue_depth_at(const struct gt_queue *queue, int64_t t)
+/* How many of @ops are at or before @t. */
+static size_t count_until(const struct gt_model *model, const uint32_t *ops, size_t count,
+			  int64_t (*time_of)(const struct gt_model *model, uint32_t op), int64_t t)
 {
-	size_t low = 0, high = queue->points.count;
+	size_t low = 0, high = count;
 
 	while (low < high) {
 		size_t middle = low + (high - low) / 2;
 
-		if (queue->points.at[middle].at <= t)
+		if (time_of(model, ops[middle]) <= t)
 			low = middle + 1;
 		else
 			high = middle;
 	}
-	return low ? queue->points.at[low - 1].depth : 0;
+	return low;
+}
+
+uint32_t gt_queue_depth_at(const struct gt_queue *queue, int64_t t)
+{
+	const struct gt_model *model = queue->model;
+
+	return (uint32_t)(count_until(model, queue->begins.at, queue->begins.count, begin_of, t) -
+			  count_until(model, queue->ends.at, queue->ends.count, end_of, t));
 }

@@ -64,48 +64,64 @@ const char *gt_stats_range_name(const char *key)
 	return strchr(key, ' ') + 1;
 }
 
-/* An operation under the thread and the time of its call. */
-struct stats_launched {
-	uint32_t thread, op;
-	int64_t at;
-};
-
 /* When operations ran. */
 struct stats_spell {
 	int64_t start, end;
 };
 
+#define BLOCK 16 /* operations of a leaf: a tree of all takes more memory than the trace */
+
 /* The operations that the filter lets pass, by thread and time of their calls, and a tree over
- * them: a node covers the nodes of twice its number and the one behind, the leaves are the last
- * @count nodes. */
+ * whole blocks of them: a node covers the nodes of twice its number and the one behind, the leaves
+ * are the last @blocks nodes. */
 struct stats_launches {
-	struct stats_launched *at;
+	const struct gt_model *model;
+	uint32_t *at;
 	struct stats_spell *tree;
-	size_t count;
+	size_t count, blocks;
 };
 
-static int by_call(const void *a, const void *b)
-{
-	const struct stats_launched *x = a, *y = b;
+/* Where an operation was launched. */
+struct stats_launched {
+	uint32_t thread;
+	int64_t at;
+};
 
-	if (x->thread != y->thread)
-		return x->thread < y->thread ? -1 : 1;
-	return x->at < y->at ? -1 : x->at > y->at;
+static struct stats_launched launch_of(const struct gt_model *model, uint32_t op)
+{
+	uint32_t call = model->ops.at[op].call;
+
+	return (struct stats_launched){gt_model_call_traits(model, call)->thread,
+				       model->calls.at[call].start};
+}
+
+static int compare(struct stats_launched a, struct stats_launched b)
+{
+	if (a.thread != b.thread)
+		return a.thread < b.thread ? -1 : 1;
+	return a.at < b.at ? -1 : a.at > b.at;
+}
+
+static int by_call(const void *a, const void *b, void *model)
+{
+	return compare(launch_of(model, *(const uint32_t *)a),
+		       launch_of(model, *(const uint32_t *)b));
 }
 
 static void find_launches(const struct gt_model *model, const struct gt_filter *filter,
 			  struct stats_launches *all)
 {
-	for (uint32_t i = 0; i < model->ops.count; i++) {
-		const struct gt_op *op = gt_model_op_at(model, i);
-		const struct gt_call *call = gt_model_call_of(model, op);
+	size_t sorted = 1;
 
-		if (call && gt_filter_op(filter, model, op))
-			all->at[all->count++] =
-				(struct stats_launched){call->thread, i, call->start};
-	}
-	if (all->count)
-		qsort(all->at, all->count, sizeof(*all->at), by_call);
+	for (uint32_t i = 0; i < model->ops.count; i++)
+		if (model->ops.at[i].call != GT_NONE &&
+		    gt_filter_op(filter, model, gt_model_op_at(model, i)))
+			all->at[all->count++] = i;
+	while (sorted < all->count && compare(launch_of(model, all->at[sorted - 1]),
+					      launch_of(model, all->at[sorted])) <= 0)
+		sorted++;
+	if (sorted < all->count)
+		qsort_r(all->at, all->count, sizeof(*all->at), by_call, (void *)model);
 }
 
 static struct stats_spell cover(struct stats_spell a, struct stats_spell b)
@@ -114,27 +130,41 @@ static struct stats_spell cover(struct stats_spell a, struct stats_spell b)
 				    a.end > b.end ? a.end : b.end};
 }
 
-static void fill_tree(const struct gt_model *model, struct stats_launches *all)
+/* Of the launches [from, to), one after the other. */
+static struct stats_spell spell_among(const struct stats_launches *all, size_t from, size_t to)
 {
-	for (size_t i = 0; i < all->count; i++) {
-		const struct gt_op *op = gt_model_op_at(model, all->at[i].op);
+	struct stats_spell spell = {INT64_MAX, INT64_MIN};
 
-		all->tree[all->count + i] = (struct stats_spell){op->start, op->start + op->dur};
+	for (; from < to; from++) {
+		const struct gt_op *op = gt_model_op_at(all->model, all->at[from]);
+
+		spell = cover(spell, (struct stats_spell){op->start, op->start + op->dur});
 	}
-	for (size_t i = all->count; i-- > 1;)
+	return spell;
+}
+
+static void fill_tree(struct stats_launches *all)
+{
+	for (size_t i = 0; i < all->blocks; i++)
+		all->tree[all->blocks + i] = spell_among(all, i * BLOCK, (i + 1) * BLOCK);
+	for (size_t i = all->blocks; i-- > 1;)
 		all->tree[i] = cover(all->tree[2 * i], all->tree[2 * i + 1]);
 }
 
 /* Of the launches [from, to), at least one. */
 static struct stats_spell spell_of(const struct stats_launches *all, size_t from, size_t to)
 {
-	struct stats_spell spell = all->tree[all->count + from];
+	size_t first = (from + BLOCK - 1) / BLOCK, end = to / BLOCK;
+	struct stats_spell spell;
 
-	for (from += all->count, to += all->count; from < to; from /= 2, to /= 2) {
-		if (from & 1)
-			spell = cover(spell, all->tree[from++]);
-		if (to & 1)
-			spell = cover(spell, all->tree[--to]);
+	if (first >= end)
+		return spell_among(all, from, to);
+	spell = cover(spell_among(all, from, first * BLOCK), spell_among(all, end * BLOCK, to));
+	for (first += all->blocks, end += all->blocks; first < end; first /= 2, end /= 2) {
+		if (first & 1)
+			spell = cover(spell, all->tree[first++]);
+		if (end & 1)
+			spell = cover(spell, all->tree[--end]);
 	}
 	return spell;
 }
@@ -148,30 +178,31 @@ static void free_launches(struct stats_launches *all)
 static int sum_launches(const struct gt_model *model, const struct gt_filter *filter,
 			struct stats_launches *ret_all)
 {
-	*ret_all =
-		(struct stats_launches){.at = calloc(model->ops.count + 1, sizeof(*ret_all->at))};
+	*ret_all = (struct stats_launches){
+		.model = model, .at = malloc((model->ops.count + 1) * sizeof(*ret_all->at))};
 	if (!ret_all->at)
 		return -ENOMEM;
 	find_launches(model, filter, ret_all);
-	ret_all->tree = calloc(2 * ret_all->count + 1, sizeof(*ret_all->tree));
+	ret_all->blocks = ret_all->count / BLOCK;
+	ret_all->tree = calloc(2 * ret_all->blocks + 1, sizeof(*ret_all->tree));
 	if (!ret_all->tree) {
 		free_launches(ret_all);
 		return -ENOMEM;
 	}
-	fill_tree(model, ret_all);
+	fill_tree(ret_all);
 	return 0;
 }
 
 /* The first of a thread's launches at or behind @t. */
 static size_t launch_from(const struct stats_launches *all, uint32_t thread, int64_t t)
 {
-	const struct stats_launched wanted = {.thread = thread, .at = t};
+	const struct stats_launched wanted = {thread, t};
 	size_t low = 0, high = all->count;
 
 	while (low < high) {
 		size_t middle = low + (high - low) / 2;
 
-		if (by_call(&all->at[middle], &wanted) < 0)
+		if (compare(launch_of(all->model, all->at[middle]), wanted) < 0)
 			low = middle + 1;
 		else
 			high = middle;
@@ -206,6 +237,14 @@ static void place_ranges(const struct gt_model *model, struct projection *all)
 		all[parent].children++;
 		all[i].level = all[parent].level + 1;
 	}
+}
+
+static bool has_nvtx(const struct gt_model *model)
+{
+	for (size_t i = 0; i < model->ranges.count; i++)
+		if (model->ranges.at[i].kind == GT_RANGE_NVTX)
+			return true;
+	return false;
 }
 
 static int project_model(const struct gt_model *model, const struct gt_filter *filter,
@@ -273,7 +312,8 @@ int gt_stats_map_projection(const struct gt_report *report, const struct gt_job 
 
 	for (size_t f = 0; !rc && f < job->count; f++) {
 		groups->trace = gt_job_order(job, f);
-		rc = project_model(&job->models[f], filter, groups);
+		if (has_nvtx(&job->models[f]))
+			rc = project_model(&job->models[f], filter, groups);
 	}
 	return rc;
 }

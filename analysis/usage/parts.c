@@ -7,13 +7,15 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "analysis/cover.h"
 #include "analysis/group.h"
 #include "analysis/usage/reports.h"
 
 /* What one device of one process did for a row. */
 struct parts_set {
 	uint32_t row; /* in the groups */
-	struct gt_intervals all, compute, comm, copy;
+	struct gt_cover all, compute, comm, copy;
+	int64_t both; /* compute and comm at the same time */
 	int64_t first, last;
 };
 
@@ -65,6 +67,10 @@ static struct parts_set *set_of(struct parts_all *parts, const struct gt_model *
 	if (!set->tag[0]) {
 		if (!gt_vec_push(&parts->set,
 				 ((struct parts_set){.row = (uint32_t)(row - parts->rows.list.at),
+						     .all = GT_COVER_EMPTY,
+						     .compute = GT_COVER_EMPTY,
+						     .comm = GT_COVER_EMPTY,
+						     .copy = GT_COVER_EMPTY,
 						     .first = op->start,
 						     .last = op->start + op->dur})))
 			return NULL;
@@ -73,49 +79,52 @@ static struct parts_set *set_of(struct parts_all *parts, const struct gt_model *
 	return &parts->set.at[set->tag[0] - 1];
 }
 
+/* Operations come in the order of their starts. */
+static void cover(struct parts_set *set, const struct gt_op *op)
+{
+	bool is_comm = op->kind == GT_OP_KERNEL && op->comm;
+	struct gt_cover *kind = op->kind != GT_OP_KERNEL ? &set->copy
+				: is_comm                ? &set->comm
+							 : &set->compute;
+	int64_t end = op->start + op->dur, from;
+
+	gt_cover_add(&set->all, op->start, end);
+	if (op->kind == GT_OP_GRAPH)
+		return;
+	from = gt_cover_add(kind, op->start, end);
+	if (op->kind == GT_OP_KERNEL)
+		set->both += gt_cover_common(is_comm ? &set->compute : &set->comm, from, end);
+}
+
 static int add_op(struct parts_all *parts, const struct gt_model *model, size_t file,
 		  const struct gt_op *op, enum gt_key key)
 {
 	struct parts_set *set = set_of(parts, model, file, op, key);
 	int64_t end = op->start + op->dur;
-	struct gt_intervals *kind;
 
 	if (!set)
 		return -ENOMEM;
-	kind = op->kind == GT_OP_GRAPH    ? NULL
-	       : op->kind != GT_OP_KERNEL ? &set->copy
-	       : op->comm                 ? &set->comm
-					  : &set->compute;
 	if (op->start < set->first)
 		set->first = op->start;
 	if (end > set->last)
 		set->last = end;
 	parts->row.at[set->row].count++;
 	parts->row.at[set->row].total += op->dur;
-	return gt_intervals_add(&set->all, op->start, end) &&
-			       (!kind || gt_intervals_add(kind, op->start, end))
-		       ? 0
-		       : -ENOMEM;
+	cover(set, op);
+	return 0;
 }
 
 /* Adds a set to its row. */
-static void measure(struct parts_all *parts, struct parts_set *set)
+static void measure(struct parts_all *parts, const struct parts_set *set)
 {
-	struct gt_intervals *all[] = {&set->all, &set->compute, &set->comm, &set->copy};
 	struct parts_row *row = &parts->row.at[set->row];
-	int64_t comm;
 
-	for (size_t i = 0; i < sizeof(all) / sizeof(all[0]); i++)
-		gt_intervals_merge(all[i]);
-	comm = gt_intervals_total(&set->comm);
 	row->span += set->last - set->first;
-	row->busy += gt_intervals_total(&set->all);
-	row->compute += gt_intervals_total(&set->compute);
-	row->copy += gt_intervals_total(&set->copy);
-	row->comm += comm;
-	row->exposed += comm - gt_intervals_common(&set->comm, &set->compute);
-	for (size_t i = 0; i < sizeof(all) / sizeof(all[0]); i++)
-		gt_intervals_fini(all[i]);
+	row->busy += set->all.total;
+	row->compute += set->compute.total;
+	row->copy += set->copy.total;
+	row->comm += set->comm.total;
+	row->exposed += set->comm.total - set->both;
 }
 
 static double percent(int64_t part, int64_t whole)

@@ -64,27 +64,26 @@ GT_USAGE_BUILD(queues)
 	return rc;
 }
 
-/* Mean and greatest depth from @from to @until; *point goes on where the last spell ended. */
-static void put_spell(struct gt_table *table, const struct gt_queue *queue, int64_t from,
-		      int64_t until, size_t *point, const char *name)
+/* Mean and greatest depth from @from to @until; the walk goes on where the last spell ended. */
+static void put_spell(struct gt_table *table, struct gt_queue_walk *walk, int64_t from,
+		      int64_t until, const char *name)
 {
 	double area = 0;
 	uint32_t most = 0;
 
-	for (;; ++*point) {
-		const struct gt_queue_point *at = &queue->points.at[*point];
-		bool is_last = *point + 1 == queue->points.count;
+	for (;; gt_queue_walk_on(walk)) {
+		const struct gt_queue_point *at = &walk->at;
 		int64_t start = at->at > from ? at->at : from;
-		int64_t end = is_last || at[1].at > until ? until : at[1].at;
+		int64_t end = !walk->has_next || walk->next.at > until ? until : walk->next.at;
 
 		if (end > start) {
 			area += (double)at->depth * (double)(end - start);
 			most = at->depth > most ? at->depth : most;
 		}
-		if (is_last || at[1].at >= until)
+		if (!walk->has_next || walk->next.at >= until)
 			break;
 	}
-	gt_table_number(table, (double)(from - queue->model->origin));
+	gt_table_number(table, (double)(from - walk->queue->model->origin));
 	gt_table_number(table, area / (double)(until - from));
 	gt_table_number(table, most);
 	gt_table_text(table, name);
@@ -94,16 +93,17 @@ static void put_spells(struct gt_table *table, const struct gt_queue *queue)
 {
 	int64_t length = queue->last - queue->first;
 	int64_t spells = length < SPELLS ? length : SPELLS;
-	size_t point = 0;
+	struct gt_queue_walk walk;
 	char name[160];
 
+	gt_queue_walk_start(&walk, queue);
 	print_stream(queue, name, sizeof(name));
 	for (int64_t i = 0; i < spells; i++)
-		put_spell(table, queue,
+		put_spell(table, &walk,
 			  queue->first + (int64_t)((double)length * (double)i / (double)spells),
 			  queue->first +
 				  (int64_t)((double)length * (double)(i + 1) / (double)spells),
-			  &point, name);
+			  name);
 }
 
 GT_USAGE_BUILD(queue_times)

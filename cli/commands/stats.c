@@ -144,17 +144,6 @@ static int want_tables(const struct gt_cmdline *args, struct gt_stats_parts *par
 	return rc;
 }
 
-static int fill_table(struct gt_stats_parts *parts, const struct gt_stats_part *part,
-		      const struct gt_job *job, const struct gt_filter *filter,
-		      struct gt_table *ret_table)
-{
-	struct gt_report report = part->report;
-
-	report.is_any_frame = !gt_stats_parts_fact(parts, GT_STATS_MARKED);
-	return part->set ? report.fill(&report, &parts->sets[part->set].groups, ret_table)
-			 : report.build(&report, job, filter, ret_table);
-}
-
 /* The short table of whole graphs is there where a trace has any. */
 static bool is_shown(struct gt_stats_parts *parts, size_t part)
 {
@@ -171,8 +160,7 @@ static int build_tables(const struct gt_cmdline *args, struct gt_stats_parts *pa
 
 	for (size_t i = 0; !rc && i < parts->count; i++)
 		if (is_shown(parts, i))
-			rc = fill_table(parts, &parts->part[i], job, filter,
-					&out->tables[out->count++]);
+			rc = gt_stats_parts_fill(parts, i, job, filter, &out->tables[out->count++]);
 	if (!rc && gt_cmdline_get(args, "energy"))
 		rc = gt_usage_energy(job, filter, by ? key_of(by) : GT_KEY_KERNEL,
 				     &out->tables[out->count++]);
@@ -483,10 +471,10 @@ static int answer(const struct gt_cmdline *args, struct gt_stats_parts *parts,
 		  const struct gt_job *job, const struct gt_filter *filter)
 {
 	struct output out = {.count = 0};
-	int rc = build_tables(args, parts, job, filter, &out);
+	int rc = build_tables(args, parts, job, filter, &out)
+			 ? gt_shares_no_memory("what these traces add up to")
+			 : sort_tables(args, &out);
 
-	if (!rc)
-		rc = sort_tables(args, &out);
 	if (!rc) {
 		rc = print_all(args, parts, &out);
 		hint(args, job, &out);
@@ -509,6 +497,7 @@ static int ask(const struct gt_cmdline *args, struct gt_stats_parts *parts,
 	const struct gt_stats_asked asked = {
 		.devices = is_plain(args) && gt_cmdline_print(args).format == GT_FORMAT_TABLE,
 		.backward = by && gt_stats_has_inside(key_of(by)),
+		.tables = gt_shares_are_many(args),
 	};
 	struct gt_job job = {0};
 	bool prints;

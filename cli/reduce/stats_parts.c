@@ -261,6 +261,15 @@ static int map_facts(const struct gt_job *job, const struct gt_filter *filter, b
 	return rc;
 }
 
+static int map_table(struct gt_stats_parts *parts, struct gt_stats_part *part,
+		     const struct gt_job *job, const struct gt_filter *filter)
+{
+	if (!part->set || part->is_mapped)
+		return 0;
+	part->is_mapped = true;
+	return part->report.map(&part->report, job, filter, &parts->sets[part->set].groups);
+}
+
 int gt_stats_parts_map(struct gt_stats_parts *parts, const struct gt_job *job,
 		       const struct gt_filter *filter, struct gt_stats_asked asked)
 {
@@ -271,13 +280,29 @@ int gt_stats_parts_map(struct gt_stats_parts *parts, const struct gt_job *job,
 		rc = map_trace(job, f, filter, asked.devices, lines);
 	if (!rc && parts->mangled)
 		rc = map_mangled(job, &parts->sets[parts->mangled].groups);
-	for (size_t i = 0; !rc && i < parts->count; i++) {
-		const struct gt_report *report = &parts->part[i].report;
+	for (size_t i = 0; !rc && asked.tables && i < parts->count; i++)
+		rc = map_table(parts, &parts->part[i], job, filter);
+	return rc;
+}
 
-		if (parts->part[i].set)
-			rc = report->map(report, job, filter,
-					 &parts->sets[parts->part[i].set].groups);
-	}
+/* The groups of a table hold the time of each operation: of several tables those of one at a
+ * time. */
+int gt_stats_parts_fill(struct gt_stats_parts *parts, size_t part, const struct gt_job *job,
+			const struct gt_filter *filter, struct gt_table *ret_table)
+{
+	struct gt_stats_part *own = &parts->part[part];
+	struct gt_report report = own->report;
+	struct gt_groups *groups = &parts->sets[own->set].groups;
+	int rc = map_table(parts, own, job, filter);
+
+	if (rc)
+		return rc;
+	report.is_any_frame = !gt_stats_parts_fact(parts, GT_STATS_MARKED);
+	if (!own->set)
+		return report.build(&report, job, filter, ret_table);
+	rc = report.fill(&report, groups, ret_table);
+	gt_groups_fini(groups);
+	*groups = (struct gt_groups){0};
 	return rc;
 }
 

@@ -44,7 +44,8 @@ enum gt_stats_lines {
 /* A table that was asked for. */
 struct gt_stats_part {
 	struct gt_report report;
-	size_t set; /* of its groups; 0: it has none, and is made of the traces */
+	size_t set;     /* of its groups; 0: it has none, and is made of the traces */
+	bool is_mapped; /* the groups are there */
 };
 
 /* An answer. */
@@ -70,11 +71,17 @@ int gt_stats_parts_want_mangled(struct gt_stats_parts *parts);
 struct gt_stats_asked {
 	bool devices;  /* their lines */
 	bool backward; /* gt_stats_backward */
+	bool tables;   /* that shares are merged into: else each is made when it is filled */
 };
 
 /* Adds what the traces of @job say. 0 or -ENOMEM. */
 int gt_stats_parts_map(struct gt_stats_parts *parts, const struct gt_job *job,
 		       const struct gt_filter *filter, struct gt_stats_asked asked);
+
+/* Makes table number @part of the groups of all shares, or of @job, of this process alone, where
+ * they are not made yet; they are gone then. 0 or -ENOMEM. */
+int gt_stats_parts_fill(struct gt_stats_parts *parts, size_t part, const struct gt_job *job,
+			const struct gt_filter *filter, struct gt_table *ret_table);
 
 /* Of all shares. */
 int64_t gt_stats_parts_fact(struct gt_stats_parts *parts, enum gt_stats_fact fact);
