@@ -29,8 +29,14 @@ int gt_shares_span(struct gt_shares *shares, const char *base, int64_t whole, in
 {
 	struct gt_group *group = gt_groups_get(&shares->bases, base);
 
-	if (!group)
-		return -ENOMEM;
+	return group ? gt_shares_span_of(shares, (size_t)(group - shares->bases.list.at), whole, ns)
+		     : -ENOMEM;
+}
+
+int gt_shares_span_of(struct gt_shares *shares, size_t base, int64_t whole, int64_t ns)
+{
+	struct gt_group *group = &shares->bases.list.at[base];
+
 	if (group->value.count && group->tag[TAG_WHOLE] == whole)
 		return gt_dist_extend(&group->value, ns) ? 0 : -ENOMEM;
 	group->tag[TAG_WHOLE] = whole;

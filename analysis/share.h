@@ -43,6 +43,9 @@ void gt_shares_fini(struct gt_shares *shares);
  * -ENOMEM. */
 int gt_shares_span(struct gt_shares *shares, const char *base, int64_t whole, int64_t ns);
 
+/* The same of base number @base, of those in shares->bases. */
+int gt_shares_span_of(struct gt_shares *shares, size_t base, int64_t whole, int64_t ns);
+
 /* A sample that fell into the span of @base that was added last, and stands for @ns of it
  * (gt_model_sample_time). -ENOMEM. */
 int gt_shares_sample(struct gt_shares *shares, const char *base, const char *place, int64_t ns);

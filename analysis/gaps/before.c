@@ -17,46 +17,51 @@ static bool has_stack(const struct gt_model *model, const struct gt_call *call)
 	return call->stack < model->stacks.count && model->stacks.at[call->stack].count;
 }
 
-/* The line of the user's code, else the function or operator that launched, else what ran. */
-static void print_launch(const struct gt_gap *gap, char *out, size_t size)
+const char *gt_gaps_before_place(const struct gt_gap *gap)
 {
 	static const enum gt_range_kind kinds[] = {GT_RANGE_PYTHON, GT_RANGE_OP};
 	const struct gt_model *model = gap->model;
 	const struct gt_call *call = gt_model_call_of(model, gt_model_op_at(model, gap->before));
+	const char *place = "";
 
-	*out = 0;
 	if (call && has_stack(model, call))
-		snprintf(out, size, "%s", gt_gaps_stack(gap->texts, model, call->stack));
-	for (size_t k = 0; call && !*out && k < sizeof(kinds) / sizeof(kinds[0]); k++) {
+		place = gt_gaps_stack(gap->texts, model, call->stack);
+	for (size_t k = 0; call && !*place && k < sizeof(kinds) / sizeof(kinds[0]); k++) {
 		uint32_t range = gt_model_range_at(model, call->thread, kinds[k], call->start);
 
 		if (range != GT_NONE)
-			snprintf(out, size, "%s",
-				 gt_model_name(model, model->ranges.at[range].name));
+			place = gt_model_name(model, model->ranges.at[range].name);
 	}
-	if (!*out)
-		snprintf(out, size, "%s",
-			 gt_gaps_name(gap->texts, model,
-				      gt_model_op_traits(model, gap->before)->name));
+	return *place ? place
+		      : gt_gaps_name(gap->texts, model,
+				     gt_model_op_traits(model, gap->before)->name);
 }
 
-int gt_gaps_before_add(struct gt_gaps_before *before, const struct gt_gap *gap, const char *key,
-		       int64_t ns)
+int gt_gaps_before_find(struct gt_gaps_before *before, const char *key, const char *place,
+			struct gt_gaps_numbers *ret_numbers)
 {
-	struct gt_group *of = gt_groups_get(&before->keys, key), *launch;
-	char place[PLACE];
+	struct gt_group *of = gt_groups_get(&before->keys, key), *launch = NULL;
+	char cut[PLACE];
 
 	if (!of)
 		return -ENOMEM;
-	of->tag[0] += ns;
-	print_launch(gap, place, sizeof(place));
-	if (!*place)
+	*ret_numbers = (struct gt_gaps_numbers){.key = (size_t)(of - before->keys.list.at)};
+	snprintf(cut, sizeof(cut), "%s", place);
+	if (!*cut)
 		return 0;
-	launch = gt_pair_get(&before->launches, key, place);
+	launch = gt_pair_get(&before->launches, key, cut);
 	if (!launch)
 		return -ENOMEM;
-	launch->tag[0] += ns;
+	ret_numbers->launch = (size_t)(launch - before->launches.list.at) + 1;
 	return 0;
+}
+
+void gt_gaps_before_add(struct gt_gaps_before *before, const struct gt_gaps_numbers *numbers,
+			int64_t ns)
+{
+	before->keys.list.at[numbers->key].tag[0] += ns;
+	if (numbers->launch)
+		before->launches.list.at[numbers->launch - 1].tag[0] += ns;
 }
 
 int gt_gaps_before_choose(struct gt_gaps_before *before)

@@ -22,9 +22,22 @@ struct gt_gaps_launch {
 	int64_t ns, of;    /* of the key's */
 };
 
-/* @ns of a gap, which count for @key. -ENOMEM. */
-int gt_gaps_before_add(struct gt_gaps_before *before, const struct gt_gap *gap, const char *key,
-		       int64_t ns);
+/* A key and the launch before it, among those of the set. */
+struct gt_gaps_numbers {
+	size_t key, launch; /* launch: + 1; 0: not known */
+};
+
+/* What was launched before a gap: the line of the user's code, else the function or operator that
+ * launched, else what ran. Valid as the gap's texts, which are equal where they are one. */
+const char *gt_gaps_before_place(const struct gt_gap *gap);
+
+/* The numbers of @key and the launch at @place, new or old. -ENOMEM. */
+int gt_gaps_before_find(struct gt_gaps_before *before, const char *key, const char *place,
+			struct gt_gaps_numbers *ret_numbers);
+
+/* @ns of a gap. */
+void gt_gaps_before_add(struct gt_gaps_before *before, const struct gt_gaps_numbers *numbers,
+			int64_t ns);
 
 /* Behind the last gap. -ENOMEM. */
 int gt_gaps_before_choose(struct gt_gaps_before *before);

@@ -15,6 +15,7 @@
 #include "analysis/gaps/before.h"
 #include "analysis/gaps/place.h"
 #include "analysis/share.h"
+#include "core/hash.h"
 #include "core/schema/ledger.h"
 #include "trace/frame.h"
 
@@ -56,6 +57,17 @@ struct gaps_causes_row {
 	const char *text;
 };
 
+#define KNOWN 1024 /* kinds of pieces whose groups are at hand; a power of two */
+
+/* A piece that was met before: by its texts, as those that are kept are equal where they are one.
+ */
+struct causes_known {
+	const char *where, *place; /* where NULL: none yet */
+	enum gt_cause cause;
+	size_t base;
+	struct gt_gaps_numbers before;
+};
+
 /* While gaps are put into words. */
 struct causes {
 	struct gt_shares shares;   /* names: the cause as a digit, then the place */
@@ -63,7 +75,10 @@ struct causes {
 	struct gt_groups os_calls; /* by what words depend on */
 	struct gt_groups os_rows;  /* the same without a file */
 	struct gt_gaps_before before;
-	int64_t gap; /* number of the one whose pieces are taken */
+	int64_t gap;       /* number of the one whose pieces are taken */
+	const char *place; /* what was launched before it */
+	const struct gt_model *model;
+	struct causes_known known[KNOWN]; /* of the model */
 	gt_gap_see see;
 	void *seer; /* its data */
 	char key[KEY_BYTES];
@@ -149,10 +164,40 @@ static int name_os_call(struct causes *c, const struct gt_model *model,
 	return 0;
 }
 
+/* @ns that count for @key, whose groups are noted. */
+static int add_span(struct causes *c, const char *key, int64_t ns, struct causes_known *ret_known)
+{
+	struct gt_group *base = gt_groups_get(&c->shares.bases, key);
+	int rc =
+		base ? gt_gaps_before_find(&c->before, key, c->place, &ret_known->before) : -ENOMEM;
+
+	if (rc)
+		return rc;
+	ret_known->base = (size_t)(base - c->shares.bases.list.at);
+	gt_gaps_before_add(&c->before, &ret_known->before, ns);
+	return gt_shares_span_of(&c->shares, ret_known->base, c->gap, ns);
+}
+
+/* Where a piece of that kind is at hand, or will be. */
+static struct causes_known *known_of(struct causes *c, const struct gt_piece *piece)
+{
+	uint64_t hash = gt_hash_pair((uintptr_t)piece->where, (uintptr_t)c->place);
+
+	return &c->known[(hash + piece->cause) & (KNOWN - 1)];
+}
+
+static bool is_known(const struct causes *c, const struct causes_known *known,
+		     const struct gt_piece *piece)
+{
+	return piece->is_kept && known->where == piece->where && known->place == c->place &&
+	       known->cause == piece->cause;
+}
+
 /* There may be very many of them, of few kinds: each kind is put into words once. */
 static int add_os_call(struct causes *c, const struct gt_gap *gap, const struct gt_piece *piece)
 {
 	const struct gt_model_os_call *call = &gap->model->os_calls.at[piece->os_call];
+	struct causes_known new;
 	struct gt_group *group;
 	int rc = 0;
 
@@ -169,24 +214,30 @@ static int add_os_call(struct causes *c, const struct gt_gap *gap, const struct 
 		c->files.list.at[group->tag[TAG_FILE] - 1].tag[0] += piece->ns;
 	snprintf(c->key, sizeof(c->key), "%s",
 		 gt_group_name(&c->os_rows, &c->os_rows.list.at[group->tag[TAG_ROW] - 1]));
-	rc = gt_gaps_before_add(&c->before, gap, c->key, piece->ns);
-	return rc ? rc : gt_shares_span(&c->shares, c->key, c->gap, piece->ns);
+	return add_span(c, c->key, piece->ns, &new);
 }
 
 static int add_piece(const struct gt_gap *gap, const struct gt_piece *piece, void *data)
 {
 	struct causes *c = data;
+	struct causes_known *known = known_of(c, piece);
+	struct causes_known new = {.where = piece->where, .place = c->place, .cause = piece->cause};
+	bool has_samples = piece->thread != GT_NONE && gap->model->samples.count;
 	int rc;
 
 	if (c->see)
 		c->see(gap, piece, c->seer);
 	if (piece->os_call != GT_NONE)
 		return add_os_call(c, gap, piece);
+	if (is_known(c, known, piece) && !has_samples) {
+		gt_gaps_before_add(&c->before, &known->before, piece->ns);
+		return gt_shares_span_of(&c->shares, known->base, c->gap, piece->ns);
+	}
 	snprintf(c->key, sizeof(c->key), "%c%s", FIRST_CAUSE + (int)piece->cause, piece->where);
-	rc = gt_shares_span(&c->shares, c->key, c->gap, piece->ns);
-	if (!rc)
-		rc = gt_gaps_before_add(&c->before, gap, c->key, piece->ns);
-	return rc || piece->thread == GT_NONE ? rc : add_samples(c, gap, piece, c->key);
+	rc = add_span(c, c->key, piece->ns, &new);
+	if (!rc && piece->is_kept)
+		*known = new;
+	return rc || !has_samples ? rc : add_samples(c, gap, piece, c->key);
 }
 
 static struct gaps_causes_row *row_of(struct causes_table *c, const char *key, size_t *ret_index)
@@ -367,6 +418,10 @@ static int explain_all(struct causes *c, const struct gt_gaps *gaps)
 		const struct gt_gap *gap = gt_gaps_at(gaps, i);
 
 		c->gap = (int64_t)i;
+		if (c->model != gap->model) /* with other texts */
+			memset(c->known, 0, sizeof(c->known));
+		c->model = gap->model;
+		c->place = gt_gaps_before_place(gap);
 		for (size_t k = 0; k < sizeof(groups) / sizeof(groups[0]); k++)
 			groups[k]->trace =
 				gt_job_order(gaps->job, (size_t)(gap->model - gaps->job->models));

@@ -15,7 +15,8 @@
 #include "trace/frame.h"
 #include "trace/user_code.h"
 
-#define MAX_OPEN 1024 /* ranges around one moment that are looked at */
+#define MOST_INSIDE 1000 /* bytes of the place that samples are counted under */
+#define MAX_OPEN    1024 /* ranges around one moment that are looked at */
 #define SHORT_QUEUE                                                                                \
 	20000 /* ns between two queued operations, or from a launch to its work: GPU scheduling */
 
@@ -25,11 +26,35 @@ struct explain {
 	const struct gt_call *call; /* that started the next operation */
 	gt_gap_piece piece;
 	void *data;
-	char where[4096];
-	char inside[1024]; /* of a time between calls */
-	uint32_t os_call;  /* in which all of a time is, GT_NONE */
-	int64_t told;      /* up to here the time is a host function's */
+	const char *where;
+	bool is_kept;
+	const char *inside; /* of a time between calls, else "" */
+	char text[4096];    /* of what is not kept */
+	char inside_text[1024];
+	uint32_t os_call; /* in which all of a time is, GT_NONE */
+	int64_t told;     /* up to here the time is a host function's */
 };
+
+/* Makes the text of that key the place, if it is known. */
+static bool has_text(struct explain *e, const struct gt_gaps_key *key)
+{
+	const char *text = gt_gaps_kept(e->gap->texts, e->model, key);
+
+	if (!text)
+		return false;
+	e->where = text;
+	e->is_kept = true;
+	return true;
+}
+
+/* Makes e->text the place. @key: to know it next time, or NULL. */
+static void use_text(struct explain *e, const struct gt_gaps_key *key)
+{
+	const char *kept = key ? gt_gaps_keep(e->gap->texts, e->model, key, e->text) : NULL;
+
+	e->where = kept ? kept : e->text;
+	e->is_kept = kept != NULL;
+}
 
 static void print_call(const struct gt_model *model, const struct gt_call *call, char *out,
 		       size_t size)
@@ -41,6 +66,17 @@ static void print_call(const struct gt_model *model, const struct gt_call *call,
 		 frame);
 }
 
+static void place_call(struct explain *e, const struct gt_call *call)
+{
+	const struct gt_gaps_key key = {GT_GAPS_TEXT_CALL,
+					{e->model->calls.at[call->index].traits}};
+
+	if (has_text(e, &key))
+		return;
+	print_call(e->model, call, e->text, sizeof(e->text));
+	use_text(e, &key);
+}
+
 /* With the kernel that waited for it, where the call launched the one that ended the gap. */
 static void print_loading(struct explain *e, const struct gt_call *call)
 {
@@ -48,12 +84,13 @@ static void print_loading(struct explain *e, const struct gt_call *call)
 	char from[2048];
 
 	if (!e->call || call->index != e->call->index || op->kind != GT_OP_KERNEL) {
-		print_call(e->model, call, e->where, sizeof(e->where));
+		place_call(e, call);
 		return;
 	}
 	gt_gaps_nearest(e->model, call->stack, from, sizeof(from));
-	snprintf(e->where, sizeof(e->where), "%s of %s%s%s", gt_model_name(e->model, call->name),
+	snprintf(e->text, sizeof(e->text), "%s of %s%s%s", gt_model_name(e->model, call->name),
 		 gt_gaps_name(e->gap->texts, e->model, op->name), *from ? " from " : "", from);
+	use_text(e, NULL);
 }
 
 /* A part of the gap in which the stream waited for no function. */
@@ -61,6 +98,7 @@ static int report_part(struct explain *e, enum gt_cause cause, int64_t start, in
 {
 	struct gt_piece piece = {.cause = cause,
 				 .where = e->where,
+				 .is_kept = e->is_kept,
 				 .start = start,
 				 .ns = ns,
 				 .thread = *e->inside ? e->call->thread : GT_NONE,
@@ -124,7 +162,7 @@ static int report_call(struct explain *e, const struct gt_call *call, int64_t st
 		print_loading(e, call);
 		return report(e, GT_CAUSE_LOADING, start, ns);
 	}
-	print_call(e->model, call, e->where, sizeof(e->where));
+	place_call(e, call);
 	return report(e, causes[gt_cuda_call_of(name)], start, ns);
 }
 
@@ -183,6 +221,32 @@ static uint32_t users_range(const struct explain *e, uint32_t range, int64_t t)
 	return range;
 }
 
+/* [start, ...) by the calls around it. */
+static void place_between(struct explain *e, int64_t start)
+{
+	const struct gt_gaps_key key = gt_gaps_between_key(e->model, e->call, start);
+
+	if (has_text(e, &key))
+		return;
+	gt_gaps_place_between(e->model, e->call, start, e->text, sizeof(e->text));
+	use_text(e, &key);
+}
+
+static const char *thread_text(struct explain *e)
+{
+	const struct gt_gaps_key key = {GT_GAPS_TEXT_THREAD, {e->call->thread}};
+	const char *text = gt_gaps_kept(e->gap->texts, e->model, &key);
+	char thread[GT_GAPS_THREAD];
+
+	if (text)
+		return text;
+	gt_gaps_thread(e->model, e->call->thread, thread, sizeof(thread));
+	text = gt_gaps_keep(e->gap->texts, e->model, &key, thread);
+	if (!text)
+		snprintf(e->inside_text, sizeof(e->inside_text), "%s", thread);
+	return text ? text : e->inside_text;
+}
+
 /* A step is everything: what the stacks say is better, and all steps are one. */
 static enum gt_cause place_by_range(struct explain *e, uint32_t range, int64_t t)
 {
@@ -192,16 +256,22 @@ static enum gt_cause place_by_range(struct explain *e, uint32_t range, int64_t t
 			 e->model->stacks.at[e->call->stack].count;
 	bool is_librarys =
 		e->model->ranks && users->kind == GT_RANGE_NVTX && !is_users_range(e->model, users);
-	char thread[GT_GAPS_THREAD];
+	const struct gt_gaps_key key = {
+		GT_GAPS_TEXT_RANGE,
+		{e->call->thread, is_step(name) ? 0 : users->name, is_step(name)}};
 
 	if (has_stack && (is_step(name) || is_librarys)) {
-		gt_gaps_place_between(e->model, e->call, t, e->where, sizeof(e->where));
+		place_between(e, t);
 		return GT_CAUSE_HOST;
 	}
-	snprintf(e->where, sizeof(e->where), "%s: %s",
-		 gt_gaps_thread(e->model, e->call->thread, thread, sizeof(thread)),
-		 is_step(name) ? "ProfilerStep" : name);
-	snprintf(e->inside, sizeof(e->inside), "%.1000s", e->where);
+	if (!has_text(e, &key)) {
+		snprintf(e->text, sizeof(e->text), "%s: %s", e->inside,
+			 is_step(name) ? "ProfilerStep" : name);
+		use_text(e, &key);
+	}
+	if (strlen(e->where) > MOST_INSIDE)
+		snprintf(e->inside_text, sizeof(e->inside_text), "%.*s", MOST_INSIDE, e->where);
+	e->inside = strlen(e->where) > MOST_INSIDE ? e->inside_text : e->where;
 	return e->model->ranges.at[range].data ? GT_CAUSE_DATA : GT_CAUSE_HOST;
 }
 
@@ -214,7 +284,8 @@ static int report_os_call(struct explain *e, uint32_t os_call, int64_t start, in
 		       (range != GT_NONE && e->model->ranges.at[range].data);
 	int rc;
 
-	*e->where = 0;
+	*e->text = 0;
+	use_text(e, NULL);
 	e->os_call = os_call;
 	rc = report(e, is_data ? GT_CAUSE_DATA : GT_CAUSE_BLOCKED, start, end - start);
 	e->os_call = GT_NONE;
@@ -224,7 +295,6 @@ static int report_os_call(struct explain *e, uint32_t os_call, int64_t start, in
 /* [start, end) lies between two calls of the thread. */
 static int report_host(struct explain *e, int64_t start, int64_t end)
 {
-	char thread[GT_GAPS_THREAD];
 	int rc = 0;
 
 	while (!rc && start < end) {
@@ -233,7 +303,7 @@ static int report_host(struct explain *e, int64_t start, int64_t end)
 		uint32_t range;
 		enum gt_cause cause = GT_CAUSE_HOST;
 
-		*e->inside = 0;
+		e->inside = "";
 		until = until < end ? until : end;
 		if (os_call != GT_NONE) {
 			rc = report_os_call(e, os_call, start, until);
@@ -241,10 +311,9 @@ static int report_host(struct explain *e, int64_t start, int64_t end)
 			continue;
 		}
 		range = range_around(e, start, &until);
-		snprintf(e->inside, sizeof(e->inside), "%s",
-			 gt_gaps_thread(e->model, e->call->thread, thread, sizeof(thread)));
+		e->inside = thread_text(e);
 		if (range == GT_NONE)
-			gt_gaps_place_between(e->model, e->call, start, e->where, sizeof(e->where));
+			place_between(e, start);
 		else
 			cause = place_by_range(e, range, start);
 		if (until <= start)
@@ -252,7 +321,7 @@ static int report_host(struct explain *e, int64_t start, int64_t end)
 		rc = report(e, cause, start, until - start);
 		start = until;
 	}
-	*e->inside = 0;
+	e->inside = "";
 	return rc;
 }
 
@@ -297,13 +366,19 @@ static int report_wait(struct explain *e, int64_t start)
 	const struct gt_op *op = gt_model_op_at(e->model, gap->op),
 			   *before = gt_model_op_at(e->model, gap->before);
 	bool behind = e->call->start + e->call->dur <= gap->start; /* then @before held it up */
-	const char *name = gt_gaps_name(e->gap->texts, e->model, op->name);
+	const struct gt_gaps_key key = {behind ? GT_GAPS_TEXT_BEHIND : GT_GAPS_TEXT_WAITED,
+					{op->name, behind ? before->name : 0}};
 
-	if (behind)
-		snprintf(e->where, sizeof(e->where), "(%s waited behind %s)", name,
-			 gt_gaps_name(e->gap->texts, e->model, before->name));
-	else
-		snprintf(e->where, sizeof(e->where), "(%s waited after its launch)", name);
+	if (!has_text(e, &key)) {
+		const char *name = gt_gaps_name(e->gap->texts, e->model, op->name);
+
+		if (behind)
+			snprintf(e->text, sizeof(e->text), "(%s waited behind %s)", name,
+				 gt_gaps_name(e->gap->texts, e->model, before->name));
+		else
+			snprintf(e->text, sizeof(e->text), "(%s waited after its launch)", name);
+		use_text(e, &key);
+	}
 	return report(e,
 		      behind && before->kind == GT_OP_COPY && computes(op) ? GT_CAUSE_COPY
 									   : GT_CAUSE_QUEUED,
@@ -339,6 +414,7 @@ int gt_gaps_explain(const struct gt_gap *gap, gt_gap_piece piece, void *data)
 			    .model = gap->model,
 			    .piece = piece,
 			    .data = data,
+			    .inside = "",
 			    .told = gap->start,
 			    .os_call = GT_NONE};
 	int64_t from;
@@ -346,7 +422,8 @@ int gt_gaps_explain(const struct gt_gap *gap, gt_gap_piece piece, void *data)
 
 	e.call = gt_model_call_of(gap->model, gt_model_op_at(gap->model, gap->op));
 	if (!e.call) {
-		snprintf(e.where, sizeof(e.where), "(the call is not in the trace)");
+		snprintf(e.text, sizeof(e.text), "(the call is not in the trace)");
+		use_text(&e, NULL);
 		return report(&e, GT_CAUSE_UNKNOWN, gap->start, gap->end - gap->start);
 	}
 	if (e.call->start <= gap->start)

@@ -86,6 +86,7 @@ struct gt_gap gt_gaps_get(const struct gt_gaps *gaps, size_t i);
 struct gt_piece {
 	enum gt_cause cause;
 	const char *where;
+	bool is_kept; /* it is one of the gap's texts, which are equal where they are one */
 	int64_t start, ns;
 	uint32_t thread;    /* of the host, when it made no call then: samples tell more. GT_NONE */
 	const char *inside; /* thread and range, for what samples tell */

@@ -245,6 +245,17 @@ void gt_gaps_place_between(const struct gt_model *model, const struct gt_call *c
 			 *frame ? frame : gt_model_name(model, call->name));
 }
 
+struct gt_gaps_key gt_gaps_between_key(const struct gt_model *model, const struct gt_call *call,
+				       int64_t t)
+{
+	uint32_t before = gt_model_call_before(model, call->thread, t);
+	uint32_t last = before == GT_NONE ? GT_NONE : gt_model_call_traits(model, before)->stack;
+
+	return (struct gt_gaps_key){
+		GT_GAPS_TEXT_BETWEEN,
+		{call->thread, last, next_stack(model, call, before), call->name}};
+}
+
 /* Of a descriptor without a path, by its kind. Of an epoll descriptor the call's name says it. */
 static const char *const things[GT_OS_KIND_COUNT_] = {
 	[GT_OS_KIND_FILE] = "a file",       [GT_OS_KIND_FOLDER] = "a folder",

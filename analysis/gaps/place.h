@@ -5,6 +5,7 @@
 #ifndef GT_ANALYSIS_GAPS_PLACE_H
 #define GT_ANALYSIS_GAPS_PLACE_H
 
+#include "analysis/gaps/texts.h"
 #include "trace/job.h"
 
 #define GT_GAPS_NAME   60  /* columns of a kernel's name */
@@ -17,6 +18,10 @@ void gt_gaps_nearest(const struct gt_model *model, uint32_t stack, char *out, si
  * the one that ended the gap, whose stack counts where no call follows. */
 void gt_gaps_place_between(const struct gt_model *model, const struct gt_call *call, int64_t t,
 			   char *out, size_t size);
+
+/* What that text is made of. */
+struct gt_gaps_key gt_gaps_between_key(const struct gt_model *model, const struct gt_call *call,
+				       int64_t t);
 
 /* What the thread of a call of the operating system waited for, "thread main: read() of
  * /data/shard-7 from load_batch (loader.py:44)", or without the path "... read() of files from

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "analysis/gaps/place.h"
+#include "core/hash.h"
 #include "trace/frame.h"
 
 static void free_all(char **texts, size_t count)
@@ -23,6 +24,9 @@ void gt_gaps_texts_fini(struct gt_gaps_texts *texts)
 		free_all(texts->names, texts->model->names.text.count);
 		free_all(texts->places, texts->model->stacks.count);
 	}
+	for (size_t i = 0; texts->kept && i < GT_GAPS_TEXTS; i++)
+		free(texts->kept[i].text);
+	free(texts->kept);
 	*texts = (struct gt_gaps_texts){0};
 }
 
@@ -34,8 +38,9 @@ static bool use_model(struct gt_gaps_texts *texts, const struct gt_model *model)
 		texts->model = model;
 		texts->names = calloc(model->names.text.count, sizeof(*texts->names));
 		texts->places = calloc(model->stacks.count + 1, sizeof(*texts->places));
+		texts->kept = calloc(GT_GAPS_TEXTS, sizeof(*texts->kept));
 	}
-	return texts->names && texts->places;
+	return texts->names && texts->places && texts->kept;
 }
 
 const char *gt_gaps_name(struct gt_gaps_texts *texts, const struct gt_model *model, uint32_t name)
@@ -63,4 +68,39 @@ const char *gt_gaps_stack(struct gt_gaps_texts *texts, const struct gt_model *mo
 		texts->places[stack] = strdup(text);
 	}
 	return texts->places[stack] ? texts->places[stack] : "";
+}
+
+/* The place of @key, or where it belongs. */
+static struct gt_gaps_kept *place_of(const struct gt_gaps_texts *texts,
+				     const struct gt_gaps_key *key)
+{
+	uint64_t hash = gt_hash_pair((uint64_t)key->what << 32 | key->of[0], key->of[1]);
+	size_t at = gt_hash_pair(hash, (uint64_t)key->of[2] << 32 | key->of[3]);
+
+	for (;; at++) {
+		struct gt_gaps_kept *kept = &texts->kept[at & (GT_GAPS_TEXTS - 1)];
+
+		if (!kept->text || !memcmp(&kept->key, key, sizeof(*key)))
+			return kept;
+	}
+}
+
+const char *gt_gaps_kept(struct gt_gaps_texts *texts, const struct gt_model *model,
+			 const struct gt_gaps_key *key)
+{
+	return use_model(texts, model) ? place_of(texts, key)->text : NULL;
+}
+
+const char *gt_gaps_keep(struct gt_gaps_texts *texts, const struct gt_model *model,
+			 const struct gt_gaps_key *key, const char *text)
+{
+	struct gt_gaps_kept *kept;
+
+	if (!use_model(texts, model) || texts->kept_count == GT_GAPS_TEXTS / 2)
+		return NULL;
+	kept = place_of(texts, key);
+	kept->key = *key;
+	kept->text = strdup(text);
+	texts->kept_count += kept->text != NULL;
+	return kept->text;
 }
