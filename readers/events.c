@@ -239,5 +239,5 @@ int gt_events_give(struct gt_events *events, struct gt_event *event)
 	if (error)
 		return error;
 	count(events, event);
-	return events->take_event(event, events->data);
+	return events->take_event ? events->take_event(event, events->data) : 0;
 }

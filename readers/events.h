@@ -31,11 +31,11 @@ struct gt_pftrace_track;
 
 /* A reading: callbacks and results. */
 struct gt_events {
-	/* callbacks; a negative return value ends the reading and is its result */
+	/* callbacks, which may be NULL; a negative return value ends the reading with it */
 	int (*take_metadata)(const struct gt_metadata *metadata,
 			     void *data); /* before any event, and after a change */
 	int (*take_event)(const struct gt_event *event, void *data);
-	/* .pftrace: for each track descriptor, which may repeat; may be NULL */
+	/* .pftrace: for each track descriptor, which may repeat */
 	int (*take_track)(uint64_t uuid, const struct gt_pftrace_track *track, void *data);
 	bool unjoined; /* do not join GPU work to its calls: launch has only the work's own data */
 	/* correlation ids of the calls whose data GPU work gets; NULL: of all */

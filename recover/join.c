@@ -55,6 +55,7 @@ struct join {
 	struct gt_losses lost;        /* when and why the file had stopped */
 	struct gt_losses reported;    /* what an interrupted repair has written of that */
 	uint64_t first_unreported;    /* number of the first file whose ledger is not taken off */
+	uint64_t last_removed;        /* number of the newest file that had to go */
 	unsigned long newest_segment; /* number of the earlier file whose metadata was taken */
 	GT_VEC(struct gt_perfetto_entry) tracks;
 	struct gt_writer *writer;
@@ -96,32 +97,6 @@ static int refuse_loose(struct join *j, const struct gt_events *events, const ch
 
 /* ---- what was recovered ---- */
 
-static int ignore_metadata(const struct gt_metadata *metadata, void *data)
-{
-	(void)metadata;
-	(void)data;
-	return 0;
-}
-
-static int ignore_event(const struct gt_event *event, void *data)
-{
-	(void)event;
-	(void)data;
-	return 0;
-}
-
-bool gt_join_is_closed(const char *path)
-{
-	struct gt_events events = {.take_metadata = ignore_metadata, .take_event = ignore_event};
-	bool closed = !gt_events_init(&events) &&
-		      !(gt_join_is_pftrace(path, path) ? gt_events_read_pftrace(&events, path)
-						       : gt_events_read_json(&events, path)) &&
-		      events.closed;
-
-	gt_events_fini(&events);
-	return closed;
-}
-
 static bool has_time(const struct gt_event *event)
 {
 	return event->kind != GT_EVENT_THREAD && event->kind != GT_EVENT_STREAM;
@@ -152,10 +127,7 @@ static int read_recovered(struct join *j, const char *path)
 {
 	int rc;
 
-	j->before = (struct gt_events){.take_metadata = ignore_metadata,
-				       .take_event = see_recovered,
-				       .unjoined = true,
-				       .data = j};
+	j->before = (struct gt_events){.take_event = see_recovered, .unjoined = true, .data = j};
 	rc = read_into(j, &j->before, path);
 	if (rc)
 		return fail_reading(j, &j->before, path, rc);
@@ -326,6 +298,27 @@ static int check_block(struct join *j)
 	return 0;
 }
 
+/* That of the trace, or, when it had none yet, of the whole process. */
+static void choose_metadata(struct join *j)
+{
+	const struct gt_metadata *whole = &j->before.metadata;
+	unsigned long number = gt_segment_number(j->trace->path);
+
+	if (!j->result->was_torn) {
+		j->metadata = j->events.metadata;
+	} else {
+		j->metadata = *whole;
+		j->metadata.segment[GT_SEGMENT_NUMBER] = number > 1 ? number : 0;
+	}
+	j->last_removed = j->metadata.segment[GT_SEGMENT_FILES_REMOVED];
+	if (j->metadata.device_count < whole->device_count) {
+		memcpy(j->metadata.devices, whole->devices, sizeof(j->metadata.devices));
+		j->metadata.device_count = whole->device_count;
+	}
+	/* found by it again, should this be interrupted */
+	snprintf(j->metadata.spool, sizeof(j->metadata.spool), "%s", j->spool);
+}
+
 /* ---- earlier files of the process ---- */
 
 /* An earlier file, whose events are not recovered again. */
@@ -359,20 +352,30 @@ static bool may_have_them(const struct join *j, const char *path)
 		       j->first;
 }
 
+/* It had to go (--keep), and the process was killed before: the newest file has counted it already,
+ * and the spool its losses. */
+static void put_back(struct join *j, unsigned long number, const struct gt_ledger *ledger)
+{
+	const struct gt_ledger losses = gt_ledger_losses(ledger);
+
+	if (number <= j->before.metadata.segment[GT_SEGMENT_FILES_REMOVED])
+		gt_join_ledger_take_off(&j->session, &losses);
+	gt_segment_put_back(j->metadata.segment, ledger);
+}
+
 /* What cannot be read counts nothing. */
 static int read_previous(const char *path, void *data)
 {
 	struct join *j = data;
 	struct join_previous previous = {.join = j, .may_have_them = may_have_them(j, path)};
-	struct gt_events events = {.take_metadata = ignore_metadata,
-				   .take_event = see_previous,
-				   .unjoined = true,
-				   .data = &previous};
-	bool is_unreported = gt_segment_number(path) >= j->first_unreported;
+	struct gt_events events = {.take_event = see_previous, .unjoined = true, .data = &previous};
+	unsigned long number = gt_segment_number(path);
+	bool is_unreported = number >= j->first_unreported;
+	bool is_removed = number <= j->last_removed;
 	uint64_t *count = previous.ledger.count;
 	int rc;
 
-	if (!previous.may_have_them && !is_unreported)
+	if (!previous.may_have_them && !is_unreported && !is_removed)
 		return 0;
 	rc = read_into(j, &events, path);
 	count[GT_LEDGER_CALLS_SEEN] = count[GT_LEDGER_CALLS_WRITTEN];
@@ -381,31 +384,13 @@ static int read_previous(const char *path, void *data)
 	if (!rc && is_unreported)
 		gt_join_ledger_take_off(&j->session,
 					events.has_ledger ? &events.ledger : &previous.ledger);
+	if (!rc && is_removed && events.has_ledger)
+		put_back(j, number, &events.ledger);
 	gt_events_fini(&events);
 	return rc == -ENOMEM ? rc : 0;
 }
 
 /* ---- writing ---- */
-
-/* That of the trace, or, when it had none yet, of the whole process. */
-static void choose_metadata(struct join *j)
-{
-	const struct gt_metadata *whole = &j->before.metadata;
-	unsigned long number = gt_segment_number(j->trace->path);
-
-	if (!j->result->was_torn) {
-		j->metadata = j->events.metadata;
-	} else {
-		j->metadata = *whole;
-		j->metadata.segment[GT_SEGMENT_NUMBER] = number > 1 ? number : 0;
-	}
-	if (j->metadata.device_count < whole->device_count) {
-		memcpy(j->metadata.devices, whole->devices, sizeof(j->metadata.devices));
-		j->metadata.device_count = whole->device_count;
-	}
-	/* found by it again, should this be interrupted */
-	snprintf(j->metadata.spool, sizeof(j->metadata.spool), "%s", j->spool);
-}
 
 static int resume(struct join *j)
 {
@@ -418,7 +403,6 @@ static int resume(struct join *j)
 				      .track_count = j->tracks.count};
 	int rc = 0, fd;
 
-	choose_metadata(j);
 	if (!j->writer)
 		rc = open_writer(j, &j->metadata);
 	fd = rc ? -1 : gt_pin_write(j->trace);
@@ -464,7 +448,7 @@ static int write_missing(struct join *j, const char *recovered)
 {
 	int rc;
 
-	j->events.take_metadata = ignore_metadata;
+	j->events.take_metadata = NULL;
 	j->events.take_event = see_missing;
 	j->events.take_track = NULL;
 	rc = j->form->read(&j->events, recovered);
@@ -502,6 +486,7 @@ static int join(struct join *j, const char *recovered)
 		rc = check_block(j);
 	if (rc || j->result->was_closed)
 		return rc;
+	choose_metadata(j);
 	rc = gt_segments_before(j->trace->kin, read_previous, j);
 	if (!rc)
 		rc = resume(j);
@@ -516,10 +501,7 @@ static int join(struct join *j, const char *recovered)
 static int read_metadata_of(const char *path, void *data)
 {
 	struct join *j = data;
-	struct gt_events events = {.take_metadata = ignore_metadata,
-				   .take_event = ignore_event,
-				   .unjoined = true,
-				   .data = j};
+	struct gt_events events = {.unjoined = true, .data = j};
 	int rc;
 
 	if (gt_segment_number(path) < j->newest_segment)
@@ -547,8 +529,10 @@ static int close_empty(struct join *j)
 	if (!rc && !j->newest_segment)
 		rc = fail(j, j->trace->path, "ends before its metadata, there is nothing to repair",
 			  -ENODATA);
-	if (!rc)
-		rc = resume(j);
+	if (rc)
+		return rc;
+	choose_metadata(j);
+	rc = resume(j);
 	return rc ? rc : close_trace(j);
 }
 

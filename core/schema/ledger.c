@@ -163,3 +163,27 @@ void gt_ledger_settle_older(struct gt_ledger *ledger)
 		*older -= twice < *older ? twice : *older;
 	}
 }
+
+struct gt_ledger gt_ledger_losses(const struct gt_ledger *ledger)
+{
+	struct gt_ledger losses = {0};
+	uint64_t *count = losses.count;
+
+	for (int i = 0; i < GT_LEDGER_COUNT_; i++)
+		if (gt_ledger_rows[i].sort == GT_LEDGER_LOSS)
+			count[i] += ledger->count[i];
+	count[GT_LEDGER_RECORDS_UNFINISHED] += ledger->count[GT_LEDGER_RECORDS_UNFINISHED];
+	for (int i = 0; i < GT_LEDGER_KINDS_; i++) {
+		const struct gt_ledger_kind *kind = &gt_ledger_kinds[i];
+
+		if (kind->untimed != GT_LEDGER_COUNT_)
+			count[kind->received] += ledger->count[kind->untimed];
+		count[kind->received] += gt_ledger_left_out(ledger, kind);
+		if (kind->received == GT_LEDGER_CALLS_RECEIVED)
+			count[GT_LEDGER_CALLS_SEEN] += gt_ledger_left_out(ledger, kind);
+		for (int k = 0; k < GT_LEDGER_LEFT_OUT_; k++)
+			if (kind->left_out[k] != GT_LEDGER_COUNT_)
+				count[kind->left_out[k]] += ledger->count[kind->left_out[k]];
+	}
+	return losses;
+}

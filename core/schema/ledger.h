@@ -74,6 +74,10 @@ uint64_t gt_ledger_settled(const struct gt_ledger *ledger, const struct gt_ledge
 /* Events of a kind that arrived and are not settled. */
 uint64_t gt_ledger_missing(const struct gt_ledger *ledger, const struct gt_ledger_kind *kind);
 
+/* What the ledger of a file says that is not in the file: losses, and what was received and is
+ * without times or left out. Another file tells it when this one is removed. */
+struct gt_ledger gt_ledger_losses(const struct gt_ledger *ledger);
+
 /* What was counted as older than the flight recorder keeps and is in the file all the same is not
  * older: of a process that was killed, where the record was still to be had. */
 void gt_ledger_settle_older(struct gt_ledger *ledger);

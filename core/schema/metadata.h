@@ -13,6 +13,7 @@
 
 #include "core/guest/clock.h"
 #include "core/schema/event.h"
+#include "core/schema/ledger.h"
 
 #define GT_METADATA_DEVICES 64
 #define GT_METADATA_SCHEMA  1 /* schemaVersion of what is written: docs/FORMAT.md */
@@ -28,6 +29,12 @@ enum gt_segment_key {
 
 /* Names, indexed by enum gt_segment_key. */
 extern const char *const gt_segment_names[GT_SEGMENT_COUNT_];
+
+/* Counts an earlier file, which has that @ledger, as removed. Returns the events in it. */
+uint64_t gt_segment_remove(uint64_t *segment, const struct gt_ledger *ledger);
+
+/* The reverse: the file is there after all. */
+void gt_segment_put_back(uint64_t *segment, const struct gt_ledger *ledger);
 
 /* What `gputrace repair` did to the file of a process that died. */
 struct gt_metadata_repaired {

@@ -421,6 +421,7 @@ static int close_file(struct gt_output *output, struct gt_ledger *ledger)
 										: 0;
 	output->metadata->segment[GT_SEGMENT_LAST] =
 		output->metadata->segment[GT_SEGMENT_NUMBER] != 0;
+	gt_segments_tell_removed(output);
 	error = output->writer->ops->close(output->writer, output->metadata, ledger);
 	gt_spooling_lost(output->spooling, gt_output_lost(output));
 	return output->sink && gt_sink_can_patch(output->sink) ? error : 0;

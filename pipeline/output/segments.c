@@ -19,23 +19,6 @@
 #define NAMED_MAX   4096u
 #define NEIGHBOURS  (GT_CALL_OWN_IDS / 2)
 
-/* How a removed file's ledger is summed up, by kind. */
-static const struct {
-	enum gt_ledger_key from;
-	enum gt_segment_key to;
-} kinds[] = {
-	{GT_LEDGER_CALLS_WRITTEN, GT_SEGMENT_CALLS_REMOVED},
-	{GT_LEDGER_KERNELS_WRITTEN, GT_SEGMENT_KERNELS_REMOVED},
-	{GT_LEDGER_MEMCPYS_WRITTEN, GT_SEGMENT_MEMCPYS_REMOVED},
-	{GT_LEDGER_MEMSETS_WRITTEN, GT_SEGMENT_MEMSETS_REMOVED},
-	{GT_LEDGER_GRAPHS_WRITTEN, GT_SEGMENT_GRAPHS_REMOVED},
-	{GT_LEDGER_SYNCS_WRITTEN, GT_SEGMENT_SYNCS_REMOVED},
-	{GT_LEDGER_RANGES_WRITTEN, GT_SEGMENT_RANGES_REMOVED},
-	{GT_LEDGER_OVERHEADS_WRITTEN, GT_SEGMENT_OTHERS_REMOVED},
-	{GT_LEDGER_FRAMES_WRITTEN, GT_SEGMENT_OTHERS_REMOVED},
-	{GT_LEDGER_SHADOWS_WRITTEN, GT_SEGMENT_OTHERS_REMOVED},
-};
-
 /* Others must not reach a limit (--max-rss, a cgroup) before the next file begins. */
 static void reserve_memory(struct gt_segments *segments)
 {
@@ -158,28 +141,13 @@ void gt_segments_see(struct gt_segments *segments, const struct gt_event *event)
 		keep_name(segments, event);
 }
 
-/* The next file to be closed reports the losses of a removed one, too. Records without times, or
- * left out, were received. */
+/* The next file to be closed reports the losses of a removed one, too. */
 static void unclaim(struct gt_ledger *claimed, const struct gt_ledger *removed)
 {
-	for (int i = 0; i < GT_LEDGER_COUNT_; i++)
-		if (gt_ledger_rows[i].sort == GT_LEDGER_LOSS)
-			claimed->count[i] -= removed->count[i];
-	claimed->count[GT_LEDGER_RECORDS_UNFINISHED] -=
-		removed->count[GT_LEDGER_RECORDS_UNFINISHED];
-	for (int i = 0; i < GT_LEDGER_KINDS_; i++) {
-		const struct gt_ledger_kind *kind = &gt_ledger_kinds[i];
+	const struct gt_ledger losses = gt_ledger_losses(removed);
 
-		if (kind->untimed != GT_LEDGER_COUNT_)
-			claimed->count[kind->received] -= removed->count[kind->untimed];
-		claimed->count[kind->received] -= gt_ledger_left_out(removed, kind);
-		if (kind->received == GT_LEDGER_CALLS_RECEIVED)
-			claimed->count[GT_LEDGER_CALLS_SEEN] -= gt_ledger_left_out(removed, kind);
-		for (int k = 0; k < GT_LEDGER_LEFT_OUT_; k++)
-			if (kind->left_out[k] != GT_LEDGER_COUNT_)
-				claimed->count[kind->left_out[k]] -=
-					removed->count[kind->left_out[k]];
-	}
+	for (int i = 0; i < GT_LEDGER_COUNT_; i++)
+		claimed->count[i] -= losses.count[i];
 }
 
 /* When as many files as may be kept are there, the oldest must go, which is counted here. NULL:
@@ -189,7 +157,6 @@ static struct gt_sink *take_oldest(struct gt_output *output, uint64_t *ret_event
 	struct gt_segments *segments = &output->segments;
 	uint64_t *reported = output->metadata->segment;
 	struct gt_segment *oldest;
-	uint64_t events = 0;
 
 	*ret_events = 0;
 	if (!segments->keep || segments->closed_count < segments->keep - 1)
@@ -198,15 +165,10 @@ static struct gt_sink *take_oldest(struct gt_output *output, uint64_t *ret_event
 	if (reported[GT_SEGMENT_FILES_REMOVED] == 0)
 		gt_log_say("%s and later files are removed as newer ones come (--keep)",
 			   gt_sink_path(oldest->sink));
-	for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++) {
-		reported[kinds[i].to] += oldest->ledger.count[kinds[i].from];
-		events += oldest->ledger.count[kinds[i].from];
-	}
+	*ret_events = gt_segment_remove(reported, &oldest->ledger);
 	unclaim(&segments->claimed, &oldest->ledger);
-	reported[GT_SEGMENT_FILES_REMOVED]++;
 	segments->closed_at = (segments->closed_at + 1) % (segments->keep - 1);
 	segments->closed_count--;
-	*ret_events = events;
 	return oldest->sink;
 }
 
@@ -340,22 +302,25 @@ static struct gt_writer *open_next(struct gt_output *output, uint32_t number,
 }
 
 /* While the spool has some of its work, repair must see that the file has it. In memory there is no
- * room for that. */
-static void let_go(struct gt_output *output, struct gt_sink *oldest, bool has_next)
+ * room for that. Returns whether the file is gone. */
+static bool let_go(struct gt_output *output, struct gt_sink *oldest, bool has_next)
 {
 	struct gt_segments *segments = &output->segments;
 
 	if (has_next && output->spooling && output->spooling->spooled &&
-	    segments->going_count < GT_SEGMENTS_GOING && !gt_sink_is_in_memory(oldest))
+	    segments->going_count < GT_SEGMENTS_GOING && !gt_sink_is_in_memory(oldest)) {
 		segments->going[segments->going_count++] = oldest;
-	else
-		gt_sink_discard(oldest);
+		return false;
+	}
+	gt_sink_discard(oldest);
+	return true;
 }
 
 /* The oldest file goes once the next one says so: a kill in between leaves more than may be
  * kept. On a full disk there is no next one before it went. */
 static struct gt_writer *open_for_oldest(struct gt_output *output, uint32_t number,
-					 struct gt_sink *oldest, struct gt_sink **ret_sink)
+					 struct gt_sink *oldest, struct gt_sink **ret_sink,
+					 bool *ret_gone)
 {
 	struct gt_writer *next;
 	char reason[32];
@@ -364,7 +329,7 @@ static struct gt_writer *open_for_oldest(struct gt_output *output, uint32_t numb
 	next = open_next(output, number, ret_sink, &error);
 
 	if (oldest)
-		let_go(output, oldest, next);
+		*ret_gone = let_go(output, oldest, next);
 	if (!next && oldest)
 		next = open_next(output, number, ret_sink, &error);
 	if (!next)
@@ -373,18 +338,20 @@ static struct gt_writer *open_for_oldest(struct gt_output *output, uint32_t numb
 	return next;
 }
 
-static void report_removal(struct gt_output *output, uint64_t events)
+void gt_segments_tell_removed(struct gt_output *output)
 {
+	struct gt_segments *segments = &output->segments;
 	struct gt_event event = {.kind = GT_EVENT_NOTE};
 
-	if (!events)
+	if (!segments->removed)
 		return;
-	event.start = event.end = output->segments.newest;
+	event.start = event.end = segments->newest;
 	event.note = (struct gt_note_event){.name = "LOST",
 					    .what = "older files were removed (--keep)",
 					    .cause = "--keep",
 					    .of_what = "events",
-					    .count = events};
+					    .count = segments->removed};
+	segments->removed = 0;
 	output->writer->ops->event(output->writer, &event);
 }
 
@@ -396,9 +363,11 @@ void gt_segments_turn(struct gt_output *output)
 	uint64_t before[GT_SEGMENT_COUNT_], after[GT_SEGMENT_COUNT_];
 	struct gt_writer *full = output->writer, *next;
 	struct gt_sink *full_sink = output->sink, *sink, *oldest;
+	bool gone = false;
 	uint64_t removed;
 
 	oldest = take_oldest(output, &removed);
+	segments->removed += removed;
 	segments->turned = segments->keep != 0;
 	reported[GT_SEGMENT_NUMBER] = number;
 	memcpy(before, reported, sizeof(before));
@@ -406,7 +375,7 @@ void gt_segments_turn(struct gt_output *output)
 	reported[GT_SEGMENT_BORDER] = segments->newest_call;
 	memcpy(after, reported, sizeof(after));
 	free_reserve(segments);
-	next = open_for_oldest(output, number + 1, oldest, &sink);
+	next = open_for_oldest(output, number + 1, oldest, &sink, &gone);
 	memcpy(reported, before, sizeof(before));
 	if (!next) {
 		segments->possible = false;
@@ -421,6 +390,7 @@ void gt_segments_turn(struct gt_output *output)
 	reserve_memory(segments);
 	memcpy(reported, after, sizeof(after));
 	gt_segments_tell_names(segments, next);
-	report_removal(output, removed);
+	if (gone)
+		gt_segments_tell_removed(output);
 	gt_log_verbose("writing %s", gt_sink_path(sink));
 }

@@ -47,6 +47,7 @@ struct gt_segments {
 	uint32_t closed_at, closed_count;
 	struct gt_sink *going[GT_SEGMENTS_GOING];
 	uint32_t going_count;
+	uint64_t removed; /* events in removed files that no note tells yet */
 };
 
 /* The files of one window. What those before it have told is kept. @keep: --keep. @possible: the
@@ -71,6 +72,9 @@ void gt_segments_tell_names(const struct gt_segments *segments, struct gt_writer
 /* Closes the full file of @output behind the next one, which takes over. When that cannot be made,
  * the old one goes on to its limit. */
 void gt_segments_turn(struct gt_output *output);
+
+/* Writes a note of what was removed since the last one. */
+void gt_segments_tell_removed(struct gt_output *output);
 
 /* The work of all files but the newest has left the spool: those that had to go are removed. */
 void gt_segments_discard(struct gt_segments *segments);

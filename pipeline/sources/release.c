@@ -115,6 +115,14 @@ static bool has_turned(const struct gt_release *release)
 	return turned && !release->recorder->store;
 }
 
+/* Its note is in the newest file first. */
+static void discard(struct gt_output *output)
+{
+	gt_segments_tell_removed(output);
+	gt_output_flush(output, UINT64_MAX);
+	gt_segments_discard(&output->segments);
+}
+
 void gt_release_buffers(const struct gt_release *release)
 {
 	bool is_open = gt_output_is_open(release->output);
@@ -137,7 +145,7 @@ void gt_release_buffers(const struct gt_release *release)
 	if (is_open || release->recorder->store)
 		gt_cupti_buffers_release(settled);
 	if (turned && !wait)
-		gt_segments_discard(&release->output->segments);
+		discard(release->output);
 	if (release->recorder->store)
 		gt_recorder_settle(release->recorder, now, settled);
 }

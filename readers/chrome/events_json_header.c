@@ -191,5 +191,7 @@ int gt_events_json_header(struct gt_events_json *json, const struct gt_header *h
 	json->base = header->base_ns;
 	json->has_gpu_work = metadata->mode && !strcmp(metadata->mode, "cupti");
 	json->has_metadata = true;
-	return json->events->take_metadata(metadata, json->events->data);
+	return json->events->take_metadata
+		       ? json->events->take_metadata(metadata, json->events->data)
+		       : 0;
 }

@@ -201,7 +201,8 @@ int gt_pftrace_take_metadata(struct gt_pftrace *pf, struct gt_wire wire)
 	if (wire.bad)
 		return -EBADMSG;
 	pf->has_metadata = true;
-	return pf->events->take_metadata(metadata, pf->events->data);
+	return pf->events->take_metadata ? pf->events->take_metadata(metadata, pf->events->data)
+					 : 0;
 }
 
 void gt_pftrace_take_ledger(struct gt_pftrace *pf, struct gt_wire wire)

@@ -102,8 +102,7 @@ def check(folder, spools):
 
 
 def count_kept(out):
-    """Calls in the files by name, GPU operations in them, and what the newest file counts as removed. A file that
-    it says is removed may be there: its process was killed then."""
+    """Calls in the files by name, GPU operations in them, and what the newest file counts as removed."""
     files = {}
     for path in glob.glob(out + "/*.pt.trace.json") + glob.glob(out + "/*.pftrace"):
         text = path + ".json" if path.endswith(".pftrace") else path
@@ -112,26 +111,27 @@ def count_kept(out):
         with open(text, encoding="utf-8") as file:
             files[harness.number_of(path)] = json.load(file)
     segment = files[max(files)]["segment"]
-    events = [event for number, root in files.items() if number > segment["files_removed"]
-              for event in root["traceEvents"]]
+    events = [event for root in files.values() for event in root["traceEvents"]]
     there = collections.Counter(event["name"] for event in events if event.get("cat") in ("cuda_runtime", "cuda_driver"))
-    return there, sum(work_of(events).values()), segment
+    return there, sum(work_of(events).values()), segment, len(files)
 
 
 @unittest.skipUnless(harness.has_shm(), "no /dev/shm with a gigabyte")
 class Rotation(unittest.TestCase):
     def test_while_the_oldest_goes(self):
-        """Inside its removal, and inside the first write of the file that counts it."""
+        """Inside its removal, inside the first write of the file that counts it, and after that: what is there
+        does not count as removed."""
         self.addCleanup(os.environ.pop, "GPUTRACE_SPOOL", None)
         for how in (["KILLWRITE_UNLINK=1"], ["KILLWRITE_UNLINK=3"], ["KILLWRITE_UNLINK=2", "GPUTRACE_FORMAT=perfetto"],
-                    in_write("[", 8, 300), in_write("[", 12, 16384)):
+                    in_write("[", 8, 300), in_write("[", 12, 16384), in_write("{", 4, 300), in_write("{", 5, -1)):
             with self.subTest(how=how), tempfile.TemporaryDirectory() as folder, \
                     tempfile.TemporaryDirectory(dir="/dev/shm") as spools:
                 kill(folder, spools, *how, "GPUTRACE_KEEP=2")
                 os.environ["GPUTRACE_SPOOL"] = spools
                 status, output = harness.tool("repair", folder + "/out")
                 self.assertEqual(status, 0, output)
-                there, work, segment = count_kept(folder + "/out")
+                there, work, segment, files = count_kept(folder + "/out")
+                self.assertEqual(files + segment["files_removed"], segment["number"])
                 removed = segment["calls_removed"]
                 made = sum(call["name"] in there and not call["nested"] for call in harness.Truth(folder).calls)
                 self.assertGreater(removed, 0)
