@@ -478,6 +478,17 @@ static void report_repaired(struct recovery *r)
 	};
 }
 
+/* Some of what is recovered may have been in removed files: who joins the files says so. */
+static void report_removed(struct recovery *r)
+{
+	uint64_t events = atomic_load(&r->spooled->removed_early);
+
+	r->pipeline.metadata.repaired = (struct gt_metadata_repaired){
+		.done = events != 0,
+		.maybe_removed = events,
+	};
+}
+
 static int replay(struct recovery *r, const char *folder)
 {
 	struct gt_pipeline *p = &r->pipeline;
@@ -499,7 +510,9 @@ static int replay(struct recovery *r, const char *folder)
 	gt_replay_kept_open(&r->kept);
 	close_ledger(r);
 	gt_outlet_flush(&p->outlet, true);
-	if (!has_trace)
+	if (has_trace)
+		report_removed(r);
+	else
 		report_repaired(r);
 	error = close_output(r);
 	return lacks_memory() || r->kept.has_failed ? -ENOMEM : error;

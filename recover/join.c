@@ -455,6 +455,11 @@ static int write_missing(struct join *j, const char *recovered)
 	return rc ? rc : j->writer->ops->flush(j->writer, UINT64_MAX);
 }
 
+static uint64_t smaller(uint64_t a, uint64_t b)
+{
+	return a < b ? a : b;
+}
+
 static int close_trace(struct join *j)
 {
 	struct gt_file *file = j->writer->ops->file(j->writer);
@@ -466,13 +471,17 @@ static int close_trace(struct join *j)
 	else
 		file->lost = written.lost;
 	j->result->in_flight = ledger.count[GT_LEDGER_OPS_IN_FLIGHT];
+	j->result->maybe_removed = smaller(j->before.metadata.repaired.maybe_removed,
+					   j->result->calls + j->result->operations);
 	*j->metadata.spool = 0;
-	j->metadata.repaired = (struct gt_metadata_repaired){.done = true,
-							     .events = j->result->events,
-							     .cut_bytes = j->result->cut,
-							     .calls = j->result->calls,
-							     .operations = j->result->operations,
-							     .in_flight = j->result->in_flight};
+	j->metadata.repaired =
+		(struct gt_metadata_repaired){.done = true,
+					      .events = j->result->events,
+					      .cut_bytes = j->result->cut,
+					      .calls = j->result->calls,
+					      .operations = j->result->operations,
+					      .in_flight = j->result->in_flight,
+					      .maybe_removed = j->result->maybe_removed};
 	return j->writer->ops->close(j->writer, &j->metadata, &rest);
 }
 

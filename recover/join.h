@@ -21,6 +21,7 @@ struct gt_join {
 	uint64_t events;            /* kept */
 	uint64_t cut;               /* bytes behind the last whole event that were given up */
 	uint64_t calls, operations; /* added */
+	uint64_t maybe_removed;     /* of these, at most: were in files that --keep removed */
 	uint64_t in_flight;         /* launches whose work the process had no record of */
 	char error[640];            /* one line, after a failure */
 };

@@ -259,6 +259,7 @@ static void put_join(struct gt_recovery *result, const struct gt_join *join)
 	result->cut = join->cut;
 	result->calls = join->calls;
 	result->operations = join->operations;
+	result->maybe_removed = join->maybe_removed;
 	snprintf(result->why, sizeof(result->why), "the process ended without closing the file");
 }
 

@@ -24,6 +24,7 @@ struct gt_recovery {
 	bool is_joined;             /* its spool was read */
 	uint64_t events, cut;       /* kept; bytes behind the last whole event that were given up */
 	uint64_t calls, operations; /* recovered from the spool */
+	uint64_t maybe_removed;     /* of these, at most: were in files that --keep removed */
 	char next[PATH_MAX];        /* a trace of what came while it was closed; empty: none */
 	char why[256];              /* what was wrong with the file */
 	char warning[PATH_MAX + 512]; /* one line about what is odd; empty: nothing */

@@ -79,6 +79,11 @@ static void print(const char *path, const struct gt_recovery *recovery)
 			     path, recovery->calls, gt_plural(recovery->calls),
 			     recovery->operations, gt_plural(recovery->operations),
 			     count_events(path));
+	if (recovery->maybe_removed)
+		gt_show_line(stdout,
+			     "%s: up to %" PRIu64
+			     " of these may be counted as removed (--keep), too",
+			     path, recovery->maybe_removed);
 }
 
 static bool is_named(const struct gt_cmdline *args, const char *path)

@@ -249,5 +249,7 @@ void gt_metadata_json_put_repaired(struct gt_json *json,
 	gt_json_member_u64(json, "recovered_calls", repaired->calls);
 	gt_json_member_u64(json, "recovered_operations", repaired->operations);
 	gt_json_member_u64(json, "in_flight", repaired->in_flight);
+	if (repaired->maybe_removed)
+		gt_json_member_u64(json, "maybe_removed", repaired->maybe_removed);
 	gt_json_char(json, '}');
 }

@@ -43,6 +43,7 @@ struct gt_metadata_repaired {
 	uint64_t events, cut_bytes; /* kept; cut off */
 	uint64_t calls, operations; /* recovered from its spool */
 	uint64_t in_flight;         /* launches without a GPU record */
+	uint64_t maybe_removed;     /* of calls and operations, at most: were in removed files */
 };
 
 /* The metadata of a trace. */

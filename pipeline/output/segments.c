@@ -150,26 +150,25 @@ static void unclaim(struct gt_ledger *claimed, const struct gt_ledger *removed)
 		claimed->count[i] -= losses.count[i];
 }
 
-/* When as many files as may be kept are there, the oldest must go, which is counted here. NULL:
- * there is room for the next. */
-static struct gt_sink *take_oldest(struct gt_output *output, uint64_t *ret_events)
+/* When as many files as may be kept are there, the oldest must go, which is counted here. Without a
+ * sink: there is room for the next. */
+static struct gt_segment take_oldest(struct gt_output *output)
 {
 	struct gt_segments *segments = &output->segments;
 	uint64_t *reported = output->metadata->segment;
 	struct gt_segment *oldest;
 
-	*ret_events = 0;
 	if (!segments->keep || segments->closed_count < segments->keep - 1)
-		return NULL;
+		return (struct gt_segment){0};
 	oldest = &segments->closed[segments->closed_at];
 	if (reported[GT_SEGMENT_FILES_REMOVED] == 0)
 		gt_log_say("%s and later files are removed as newer ones come (--keep)",
 			   gt_sink_path(oldest->sink));
-	*ret_events = gt_segment_remove(reported, &oldest->ledger);
+	segments->removed += gt_segment_remove(reported, &oldest->ledger);
 	unclaim(&segments->claimed, &oldest->ledger);
 	segments->closed_at = (segments->closed_at + 1) % (segments->keep - 1);
 	segments->closed_count--;
-	return oldest->sink;
+	return *oldest;
 }
 
 static void keep_closed(struct gt_segments *segments, struct gt_sink *sink,
@@ -301,25 +300,36 @@ static struct gt_writer *open_next(struct gt_output *output, uint32_t number,
 	return NULL;
 }
 
+static uint64_t calls_and_operations(const struct gt_ledger *ledger)
+{
+	const uint64_t *count = ledger->count;
+
+	return count[GT_LEDGER_CALLS_WRITTEN] + count[GT_LEDGER_KERNELS_WRITTEN] +
+	       count[GT_LEDGER_MEMCPYS_WRITTEN] + count[GT_LEDGER_MEMSETS_WRITTEN] +
+	       count[GT_LEDGER_GRAPHS_WRITTEN];
+}
+
 /* While the spool has some of its work, repair must see that the file has it. In memory there is no
- * room for that. Returns whether the file is gone. */
-static bool let_go(struct gt_output *output, struct gt_sink *oldest, bool has_next)
+ * room for that: the spool notes it. Returns whether the file is gone. */
+static bool let_go(struct gt_output *output, const struct gt_segment *oldest, bool has_next)
 {
 	struct gt_segments *segments = &output->segments;
 
 	if (has_next && output->spooling && output->spooling->spooled &&
-	    segments->going_count < GT_SEGMENTS_GOING && !gt_sink_is_in_memory(oldest)) {
-		segments->going[segments->going_count++] = oldest;
+	    segments->going_count < GT_SEGMENTS_GOING && !gt_sink_is_in_memory(oldest->sink)) {
+		segments->going[segments->going_count++] = oldest->sink;
 		return false;
 	}
-	gt_sink_discard(oldest);
+	if (output->spooling)
+		gt_spooling_removed(output->spooling, calls_and_operations(&oldest->ledger));
+	gt_sink_discard(oldest->sink);
 	return true;
 }
 
 /* The oldest file goes once the next one says so: a kill in between leaves more than may be
  * kept. On a full disk there is no next one before it went. */
 static struct gt_writer *open_for_oldest(struct gt_output *output, uint32_t number,
-					 struct gt_sink *oldest, struct gt_sink **ret_sink,
+					 const struct gt_segment *oldest, struct gt_sink **ret_sink,
 					 bool *ret_gone)
 {
 	struct gt_writer *next;
@@ -328,9 +338,9 @@ static struct gt_writer *open_for_oldest(struct gt_output *output, uint32_t numb
 
 	next = open_next(output, number, ret_sink, &error);
 
-	if (oldest)
+	if (oldest->sink)
 		*ret_gone = let_go(output, oldest, next);
-	if (!next && oldest)
+	if (!next && oldest->sink)
 		next = open_next(output, number, ret_sink, &error);
 	if (!next)
 		gt_log_say("no file can follow %s (%s)", gt_sink_path(output->sink),
@@ -362,12 +372,10 @@ void gt_segments_turn(struct gt_output *output)
 	uint32_t number = reported[GT_SEGMENT_NUMBER] ? (uint32_t)reported[GT_SEGMENT_NUMBER] : 1;
 	uint64_t before[GT_SEGMENT_COUNT_], after[GT_SEGMENT_COUNT_];
 	struct gt_writer *full = output->writer, *next;
-	struct gt_sink *full_sink = output->sink, *sink, *oldest;
+	struct gt_sink *full_sink = output->sink, *sink;
+	struct gt_segment oldest = take_oldest(output);
 	bool gone = false;
-	uint64_t removed;
 
-	oldest = take_oldest(output, &removed);
-	segments->removed += removed;
 	segments->turned = segments->keep != 0;
 	reported[GT_SEGMENT_NUMBER] = number;
 	memcpy(before, reported, sizeof(before));
@@ -375,7 +383,7 @@ void gt_segments_turn(struct gt_output *output)
 	reported[GT_SEGMENT_BORDER] = segments->newest_call;
 	memcpy(after, reported, sizeof(after));
 	free_reserve(segments);
-	next = open_for_oldest(output, number + 1, oldest, &sink, &gone);
+	next = open_for_oldest(output, number + 1, &oldest, &sink, &gone);
 	memcpy(reported, before, sizeof(before));
 	if (!next) {
 		segments->possible = false;

@@ -116,11 +116,14 @@ static bool has_turned(const struct gt_release *release)
 }
 
 /* Its note is in the newest file first. */
-static void discard(struct gt_output *output)
+static void discard(const struct gt_release *release)
 {
+	struct gt_output *output = release->output;
+
 	gt_segments_tell_removed(output);
 	gt_output_flush(output, UINT64_MAX);
 	gt_segments_discard(&output->segments);
+	gt_spooling_removed_left(release->spooling);
 }
 
 void gt_release_buffers(const struct gt_release *release)
@@ -145,7 +148,7 @@ void gt_release_buffers(const struct gt_release *release)
 	if (is_open || release->recorder->store)
 		gt_cupti_buffers_release(settled);
 	if (turned && !wait)
-		discard(release->output);
+		discard(release);
 	if (release->recorder->store)
 		gt_recorder_settle(release->recorder, now, settled);
 }

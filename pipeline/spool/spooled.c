@@ -359,3 +359,15 @@ void gt_spooling_closing(const struct gt_spooling *spooling, const uint64_t *seg
 	spooled->closing_claim = put_claim(spooled, segment, claimed);
 	gt_spool_set_closing();
 }
+
+void gt_spooling_removed(const struct gt_spooling *spooling, uint64_t events)
+{
+	if (spooling->spooled)
+		atomic_fetch_add(&spooling->spooled->removed_early, events);
+}
+
+void gt_spooling_removed_left(const struct gt_spooling *spooling)
+{
+	if (spooling->spooled)
+		atomic_store(&spooling->spooled->removed_early, 0);
+}

@@ -76,6 +76,8 @@ struct gt_spooled {
 	uint64_t ranges_lost;         /* beside those that the blocks of threads count */
 	uint64_t given_up;            /* as in struct gt_call_join */
 	_Atomic uint64_t range_ended; /* MONOTONIC ns, of --capture-range; 0: it has not */
+	/* calls and operations of files that were removed while they may be here, too */
+	_Atomic uint64_t removed_early;
 };
 
 /* Records that wait for their call; @key tells one from another, also when it is read again from
@@ -128,6 +130,12 @@ void gt_spooling_update(const struct gt_spooling *spooling, const struct gt_ledg
  * Before a buffer is marked as read, and before one leaves the spool; not while one is half read.
  */
 void gt_spooling_read(const struct gt_spooling *spooling, const struct gt_spooled_waiting *waiting);
+
+/* A file with @events calls and operations is removed although they may be here, too. */
+void gt_spooling_removed(const struct gt_spooling *spooling, uint64_t events);
+
+/* What is in files that were removed is not here any more. */
+void gt_spooling_removed_left(const struct gt_spooling *spooling);
 
 /* Copies what gt_spooling_read keeps up to date. */
 void gt_spooled_copy_read(struct gt_ledger *to, const struct gt_ledger *from);

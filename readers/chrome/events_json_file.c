@@ -409,6 +409,7 @@ static void take_repaired(struct gt_metadata_repaired *repaired, const struct gt
 		{"recovered_calls", &repaired->calls},
 		{"recovered_operations", &repaired->operations},
 		{"in_flight", &repaired->in_flight},
+		{"maybe_removed", &repaired->maybe_removed},
 	};
 	int64_t value;
 

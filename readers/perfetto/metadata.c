@@ -72,6 +72,7 @@ static const struct metadata_place numbers[] = {
 	PLACE(gt_metadata, "recovered_calls", repaired.calls),
 	PLACE(gt_metadata, "recovered_operations", repaired.operations),
 	PLACE(gt_metadata, "in_flight", repaired.in_flight),
+	PLACE(gt_metadata, "maybe_removed", repaired.maybe_removed),
 #define GT_SEGMENT(id, json, help) PLACE(gt_metadata, "segment_" json, segment[GT_SEGMENT_##id]),
 #include "core/schema/segment.def"
 #undef GT_SEGMENT

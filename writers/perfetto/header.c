@@ -263,6 +263,8 @@ static void put_repaired(struct gt_proto *out, const struct gt_metadata_repaired
 	put_uint(out, GT_PF_EVENT_ANNOTATION, "recovered_calls", repaired->calls);
 	put_uint(out, GT_PF_EVENT_ANNOTATION, "recovered_operations", repaired->operations);
 	put_uint(out, GT_PF_EVENT_ANNOTATION, "in_flight", repaired->in_flight);
+	if (repaired->maybe_removed)
+		put_uint(out, GT_PF_EVENT_ANNOTATION, "maybe_removed", repaired->maybe_removed);
 }
 
 static void put_numbers(struct gt_proto *out, const struct gt_metadata *metadata)
