@@ -526,22 +526,27 @@ static int read_metadata_of(const char *path, void *data)
 	return 0;
 }
 
-/* Nothing but a header, which is that of the file before. */
-static int close_empty(struct join *j)
+/* Where there is nothing but a header, it is that of the file before. */
+static int close_without_spool(struct join *j, bool is_told)
 {
 	int rc = read_trace(j);
 
-	if (!rc && !j->events.torn)
+	if (!rc && !j->events.torn && (!is_told || j->result->was_closed))
 		return 0;
-	if (!rc)
+	if (!rc && !j->events.torn)
+		rc = check_block(j);
+	else if (!rc)
 		rc = gt_segments_before(j->trace->kin, read_metadata_of, j);
-	if (!rc && !j->newest_segment)
+	if (!rc && j->events.torn && !j->newest_segment)
 		rc = fail(j, j->trace->path, "ends before its metadata, there is nothing to repair",
 			  -ENODATA);
 	if (rc)
 		return rc;
 	choose_metadata(j);
-	rc = resume(j);
+	j->first_unreported = UINT64_MAX; /* another file's ledger tells what these do not */
+	rc = gt_segments_before(j->trace->kin, read_previous, j);
+	if (!rc)
+		rc = resume(j);
 	return rc ? rc : close_trace(j);
 }
 
@@ -577,15 +582,15 @@ int gt_join(const struct gt_pin *trace, const char *recovered, const char *spool
 	return rc;
 }
 
-int gt_join_without_spool(const struct gt_pin *trace, struct gt_join *ret_join)
+int gt_join_without_spool(const struct gt_pin *trace, bool is_told, struct gt_join *ret_join)
 {
 	static struct join j;
 	int rc;
 
 	*ret_join = (struct gt_join){0};
 	j = (struct join){.trace = trace, .spool = "", .result = ret_join, .first = UINT64_MAX};
-	j.form = &pftrace;
-	rc = close_empty(&j);
+	j.form = gt_join_is_pftrace(trace->content, trace->path) ? &pftrace : &json;
+	rc = close_without_spool(&j, is_told);
 	if (rc)
 		fail(&j, trace->path, strerror(-rc), rc);
 	forget(&j);

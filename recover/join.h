@@ -29,6 +29,10 @@ struct gt_join {
 /* Whether the file at @path can be read to its end, and its process or a repair closed it. */
 bool gt_join_is_closed(const char *path);
 
+/* Whether another file of the process that wrote the one at @path was completed from its spool, so
+ * that its ledger has what this one's does not. */
+bool gt_join_is_told_beside(const char *path);
+
 /* True for a .pftrace, by its first bytes, or by its @name when hardly one is there. */
 bool gt_join_is_pftrace(const char *path, const char *name);
 
@@ -42,11 +46,12 @@ int gt_join(const struct gt_pin *trace, const char *recovered, const char *spool
 	    struct gt_join *ret_join);
 
 /*
- * The same of a .pftrace that has no spool: one that was cut before its metadata, while the spool
- * completes the file before it, becomes an empty one with the metadata of that file. Any other is
- * only read: was_closed, events, cut. 0 or a negative errno with ret_join->error; -ENODATA: nothing
- * is known of it.
+ * The same of one that has no spool. Where the ledger of another file of the process tells the
+ * rest (@is_told), it gets one of what is in it. A .pftrace that was cut before its metadata
+ * becomes an empty one with the metadata of the file before it. Any other is only read:
+ * was_closed, events, cut. 0 or a negative errno with ret_join->error; -ENODATA: nothing is known
+ * of it.
  */
-int gt_join_without_spool(const struct gt_pin *trace, struct gt_join *ret_join);
+int gt_join_without_spool(const struct gt_pin *trace, bool is_told, struct gt_join *ret_join);
 
 #endif

@@ -27,6 +27,7 @@
 #include "trace/file/header.h"
 #include "trace/file_name.h"
 #include "trace/first_block.h"
+#include "trace/segment_files.h"
 
 #define GZIP_BEGINNING 0x1f
 
@@ -40,6 +41,7 @@ struct recovering {
 	bool is_pftrace;
 	struct gt_left_spool spool;
 	bool has_spool;
+	bool is_told;                               /* what is lost, by another file's ledger */
 	bool was_whole;                             /* it has its ledger */
 	char folder[PATH_MAX], recovered[PATH_MAX]; /* what the spool holds, as a trace */
 };
@@ -172,6 +174,21 @@ static int find_spool(struct recovering *r, const struct beginning *beginning)
 		    r->path, beginning->spool);
 }
 
+static void see_kin(const struct gt_left_spool *spool, void *context)
+{
+	struct recovering *r = context;
+
+	r->is_told |= gt_segments_are_of_one(base_name(spool->trace), base_name(r->path));
+}
+
+/* Killed between two files: the spool completes the other one. */
+static void see_others(struct recovering *r)
+{
+	if (!r->spools || strcmp(r->spools, GT_RECOVER_WITHOUT_SPOOL) != 0)
+		gt_spools_each(r->spools, see_kin, r);
+	r->is_told = r->is_told || gt_join_is_told_beside(r->pin.kin);
+}
+
 /* ---- whether it may be touched ---- */
 
 static bool is_written(const struct recovering *r, const struct beginning *beginning)
@@ -284,14 +301,16 @@ static int join_and_close(struct recovering *r)
 {
 	bool has_ledger = false;
 	struct gt_join join;
-	int rc = *r->recovered ? gt_join(r->trace, r->recovered, r->spool.path, &join) : 0;
+	int rc = *r->recovered ? gt_join(r->trace, r->recovered, r->spool.path, &join)
+		 : r->is_told  ? gt_join_without_spool(r->trace, true, &join)
+			       : 0;
 
 	if (rc && rc != -EBADMSG)
 		return fail(r, rc, "%s", join.error);
 	if (rc) {
 		r->result->is_joined = false;
 		snprintf(r->result->warning, sizeof(r->result->warning), "%s", join.error);
-	} else if (*r->recovered && !join.was_closed) {
+	} else if ((*r->recovered || r->is_told) && !join.was_closed) {
 		put_join(r->result, &join);
 		return 0;
 	}
@@ -306,8 +325,12 @@ static int recover_json(struct recovering *r, bool is_open)
 {
 	int rc = r->has_spool && is_open ? replay(r) : 0;
 
+	if (!r->has_spool && is_open)
+		see_others(r);
 	if (!rc)
 		rc = rebuild(r);
+	if (r->result->was_torn && !*r->recovered)
+		r->is_told = false; /* its header is not known, so it is no file of the process */
 	return rc ? rc : join_and_close(r);
 }
 
@@ -319,12 +342,17 @@ static int recover_pftrace(struct recovering *r)
 	if (rc)
 		return rc;
 	rc = *r->recovered ? gt_join(r->trace, r->recovered, r->spool.path, &join)
-			   : gt_join_without_spool(r->trace, &join);
+			   : gt_join_without_spool(r->trace, false, &join);
+	if (!rc && !*r->recovered && !join.was_closed && !join.was_torn) {
+		see_others(r);
+		rc = r->is_told ? gt_join_without_spool(r->trace, true, &join) : 0;
+	}
 	if (rc)
 		return fail(r, rc, "%s", join.error);
 	r->result->is_joined = *r->recovered;
 	r->was_whole = r->result->was_closed = join.was_closed;
-	r->result->is_readable = !*r->recovered && !join.was_closed && !join.was_torn;
+	r->result->is_readable =
+		!*r->recovered && !r->is_told && !join.was_closed && !join.was_torn;
 	put_join(r->result, &join);
 	return 0;
 }

@@ -8,6 +8,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <inttypes.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -115,7 +116,8 @@ static bool is_there_unpacked(const char *path)
 	return is;
 }
 
-int gt_segments_before(const char *trace, int (*see)(const char *path, void *data), void *data)
+static int each(const char *trace, unsigned long below, int (*see)(const char *path, void *data),
+		void *data)
 {
 	const char *slash = strrchr(trace, '/');
 	int length = slash ? (int)(slash - trace) + 1 : 0, rc = 0;
@@ -123,8 +125,6 @@ int gt_segments_before(const char *trace, int (*see)(const char *path, void *dat
 	struct dirent *entry;
 	DIR *entries;
 
-	if (gt_segment_number(trace) < 2)
-		return 0;
 	if (asprintf(&folder, "%.*s.", length, trace) < 0)
 		return -ENOMEM;
 	entries = opendir(folder);
@@ -133,8 +133,8 @@ int gt_segments_before(const char *trace, int (*see)(const char *path, void *dat
 			rc = -ENOMEM;
 			break;
 		}
-		if (gt_segments_are_of_one(path, trace) &&
-		    gt_segment_number(path) < gt_segment_number(trace) && !is_there_unpacked(path))
+		if (gt_segments_are_of_one(path, trace) && gt_segment_number(path) < below &&
+		    !is_there_unpacked(path))
 			rc = see(path, data);
 		free(path);
 	}
@@ -142,6 +142,18 @@ int gt_segments_before(const char *trace, int (*see)(const char *path, void *dat
 		closedir(entries);
 	free(folder);
 	return rc;
+}
+
+int gt_segments_before(const char *trace, int (*see)(const char *path, void *data), void *data)
+{
+	unsigned long number = gt_segment_number(trace);
+
+	return number < 2 ? 0 : each(trace, number, see, data);
+}
+
+int gt_segments_beside(const char *trace, int (*see)(const char *path, void *data), void *data)
+{
+	return each(trace, ULONG_MAX, see, data);
 }
 
 static struct gt_header_member *find_member(const struct gt_header *header, const char *key)

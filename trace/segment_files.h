@@ -24,6 +24,9 @@ bool gt_segments_are_of_one(const char *a, const char *b);
  * does not return 0, which is returned. -ENOMEM. */
 int gt_segments_before(const char *trace, int (*see)(const char *path, void *data), void *data);
 
+/* The same of all other files of the process. */
+int gt_segments_beside(const char *trace, int (*see)(const char *path, void *data), void *data);
+
 /* Adds the reading of a later file to that of an earlier one: counts, ledger, what was cut;
  * devices, which the earlier one may have been too early for, and "segment" are taken out of
  * @one. */

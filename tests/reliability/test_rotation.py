@@ -89,6 +89,8 @@ def check(folder, spools):
         status, output = harness.tool("verify", path)
         if status or harness.lint(path):
             wrong.append(f"{os.path.basename(path)}: {output} {harness.lint(path)}")
+    wrong += [os.path.basename(path) + ": no ledger" for path, root in zip(paths, roots)
+              if "ledger" not in root and "header_unknown" not in root]
     happened = Happened(folder)
     wrong += happened.wrong_in([event for root in roots for event in root["traceEvents"]])
     if os.listdir(spools):
@@ -158,6 +160,16 @@ class Rotation(unittest.TestCase):
                 told = sum(root.get("repaired", {}).get("maybe_removed", 0) for root in files.values())
                 self.assertLessEqual(more, told)
                 self.assertEqual("may be counted as removed" in output, told > 0, output)
+
+    def test_between_two_files(self):
+        """The next one has its header, or none yet; the full one is being closed: each whose header is whole has
+        a ledger."""
+        self.addCleanup(os.environ.pop, "GPUTRACE_SPOOL", None)
+        for how in (("[", 6, 300), ("[", 6, -1), ("{", 3, 0), ("{", 4, -1)):
+            with self.subTest(how=how), tempfile.TemporaryDirectory() as folder, \
+                    tempfile.TemporaryDirectory(dir="/dev/shm") as spools:
+                kill(folder, spools, *in_write(*how))
+                self.assertEqual(check(folder, spools)[0], [])
 
     def test_at_random_moments(self):
         self.addCleanup(os.environ.pop, "GPUTRACE_SPOOL", None)

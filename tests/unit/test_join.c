@@ -616,7 +616,7 @@ Test(join, without_spool_nothing_is_known_of_an_empty_file)
 	make_stacks(&t);
 	path = write_file(&t, "empty", 0, 1, false);
 	put_file(path, "", 0);
-	cr_assert_eq(PINNED(path, gt_join_without_spool(&pin, &joined)), -ENODATA);
+	cr_assert_eq(PINNED(path, gt_join_without_spool(&pin, false, &joined)), -ENODATA);
 	free(path);
 	end(&t);
 }
