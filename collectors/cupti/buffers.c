@@ -251,6 +251,7 @@ static void discard(uint8_t *buffer, size_t valid)
 static void fill(struct gt_cupti_slot *slot, size_t valid, bool foreign)
 {
 	slot->foreign = foreign;
+	slot->sampled = 0;
 	slot->valid = smaller(valid, slot->bytes);
 	slot->order = atomic_fetch_add(&pool.next_order, 1);
 	count(&pool.counts->completed, 1);
@@ -361,21 +362,40 @@ static void free_slot(struct gt_cupti_slot *slot)
 	gt_cupti_blocks_return(block);
 }
 
+static struct gt_cupti_slot *find_full(const uint8_t *data)
+{
+	for (uint32_t i = 0, used = atomic_load(&pool.used); i < used; i++)
+		if (atomic_load(&pool.slots[i].state) == GT_CUPTI_SLOT_FULL &&
+		    pool.slots[i].data == data)
+			return &pool.slots[i];
+	return NULL;
+}
+
+/* Returns its slot. */
+static struct gt_cupti_slot *note_reading(const struct gt_cupti_buffer *buffer, uint64_t now)
+{
+	struct gt_cupti_slot *slot = find_full(buffer->data);
+
+	if (slot) {
+		slot->read = now;
+		slot->sampled = buffer->sampled;
+	}
+	return slot;
+}
+
+void gt_cupti_buffers_begin(const struct gt_cupti_buffer *buffer, uint64_t now)
+{
+	note_reading(buffer, now);
+}
+
 void gt_cupti_buffers_recycle(const struct gt_cupti_buffer *buffer, uint64_t now)
 {
-	for (uint32_t i = 0, used = atomic_load(&pool.used); i < used; i++) {
-		struct gt_cupti_slot *slot = &pool.slots[i];
+	struct gt_cupti_slot *slot = note_reading(buffer, now);
 
-		if (atomic_load(&slot->state) == GT_CUPTI_SLOT_FULL && slot->data == buffer->data) {
-			slot->read = now;
-			slot->sampled = buffer->sampled;
-			if (gt_spool_holds(slot->data))
-				atomic_store(&slot->state, GT_CUPTI_SLOT_READ);
-			else
-				free_slot(slot);
-			return;
-		}
-	}
+	if (slot && gt_spool_holds(slot->data))
+		atomic_store(&slot->state, GT_CUPTI_SLOT_READ);
+	else if (slot)
+		free_slot(slot);
 }
 
 void gt_cupti_buffers_release(uint64_t until)

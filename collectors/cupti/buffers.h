@@ -42,6 +42,10 @@ void gt_cupti_buffers_resume(void);
 void gt_cupti_buffers_request(uint8_t **ret_buffer, size_t *ret_size, size_t *ret_max_records);
 bool gt_cupti_buffers_complete(uint8_t *buffer, size_t valid);
 
+/* Drain thread: the reading of a full buffer begins, at @now (trace ns). Before any of its work is
+ * written: recovery takes its times by the same clock. */
+void gt_cupti_buffers_begin(const struct gt_cupti_buffer *buffer, uint64_t now);
+
 /* Drain thread: the oldest completed buffer. False: none. Undo with _recycle, at the trace time
  * @now. */
 bool gt_cupti_buffers_next(struct gt_cupti_buffer *ret_buffer);

@@ -113,6 +113,7 @@ bool gt_cupti_read_begin(struct gt_cupti_reading *ret_reading, const struct gt_t
 	gt_cupti_relay_serve();
 	if (gt_cupti_buffers_next(&ret_reading->buffer)) {
 		ret_reading->buffer.sampled = gt_clock_newest(translate->clock);
+		gt_cupti_buffers_begin(&ret_reading->buffer, translate->now);
 		return true;
 	}
 	gt_cupti_buffers_prepare(translate->spill, translate->context);

@@ -320,6 +320,7 @@ void gt_cupti_replay_delivered(struct gt_translate *translate)
 	while (how.notes && gt_cupti_buffers_next(&buffer)) {
 		translate->borrowed = buffer.foreign;
 		buffer.sampled = gt_clock_newest(translate->clock);
+		gt_cupti_buffers_begin(&buffer, translate->now);
 		gt_ledger_add(translate->ledger, GT_LEDGER_RECORDS_UNREADABLE_BYTES,
 			      gt_cupti_replay(&how, buffer.data, buffer.valid));
 		if (translate->read)

@@ -360,10 +360,17 @@ static size_t take_again(struct gt_replay_records *r, const struct gt_cupti_repl
 	return left;
 }
 
+static size_t take_all(struct gt_replay_records *r, const struct gt_cupti_replay *how,
+		       const struct gt_cupti_spooled *buffer)
+{
+	return buffer->was_read ? take_again(r, how, buffer)
+				: gt_cupti_replay(how, buffer->data, buffer->valid);
+}
+
 /* Times are a part of what an event is known by: they come of the clock that the process read it
  * by, also where the stamps were ahead of that. */
-static size_t take_read(struct gt_replay_records *r, const struct gt_cupti_replay *how,
-			const struct gt_cupti_spooled *buffer)
+static size_t take_begun(struct gt_replay_records *r, const struct gt_cupti_replay *how,
+			 const struct gt_cupti_spooled *buffer)
 {
 	struct gt_translate *translate = r->translate;
 	const struct gt_clock *clock = translate->clock;
@@ -371,11 +378,11 @@ static size_t take_read(struct gt_replay_records *r, const struct gt_cupti_repla
 	size_t left;
 
 	if (!buffer->sampled)
-		return take_again(r, how, buffer);
+		return take_all(r, how, buffer);
 	then = gt_clock_as_of(clock, buffer->sampled);
 	translate->clock = &then;
 	translate->now = buffer->read;
-	left = take_again(r, how, buffer);
+	left = take_all(r, how, buffer);
 	translate->clock = clock;
 	translate->now = 0;
 	return left;
@@ -387,8 +394,7 @@ static void take_buffer(struct gt_replay_records *r, const struct gt_cupti_spool
 	size_t left;
 
 	r->translate->borrowed = buffer->foreign;
-	left = buffer->was_read ? take_read(r, &how, buffer)
-				: gt_cupti_replay(&how, buffer->data, buffer->valid);
+	left = take_begun(r, &how, buffer);
 	if (!buffer->unfinished)
 		gt_ledger_add(r->translate->ledger, GT_LEDGER_RECORDS_UNREADABLE_BYTES, left);
 }

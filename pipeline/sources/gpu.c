@@ -248,6 +248,8 @@ static void read_clock(struct gt_gpu *gpu)
 	gpu->metadata->cupti_clock_offset = stamp.offset_ns;
 	gpu->metadata->cupti_clock_error = stamp.error_ns;
 	gpu->metadata->generation++;
+	if (gpu->spooling)
+		gt_spooling_cupti_clock(gpu->spooling);
 	gpu->translate.clock_offset = gt_translate_clock_offset(stamp.offset_ns, stamp.error_ns);
 }
 

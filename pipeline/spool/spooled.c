@@ -314,6 +314,16 @@ void gt_spooling_clock(const struct gt_spooling *spooling)
 		spooling->spooled->clock = *spooling->clock;
 }
 
+void gt_spooling_cupti_clock(const struct gt_spooling *spooling)
+{
+	struct gt_metadata *kept = spooling->spooled ? &spooling->spooled->metadata : NULL;
+
+	if (!kept)
+		return;
+	kept->cupti_clock_error = spooling->metadata->cupti_clock_error;
+	kept->cupti_clock_offset = spooling->metadata->cupti_clock_offset;
+}
+
 void gt_spooling_begun(const struct gt_spooling *spooling)
 {
 	if (!spooling->spooled)

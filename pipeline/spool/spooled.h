@@ -122,6 +122,9 @@ void gt_spooling_recorder(const struct gt_spooling *spooling,
  * known again by its times when it comes out of the spool. */
 void gt_spooling_clock(const struct gt_spooling *spooling);
 
+/* The clock of CUPTI that was read, before its first record is. */
+void gt_spooling_cupti_clock(const struct gt_spooling *spooling);
+
 /* Brings metadata and counts up to date. @ledger: all that would be in the ledger of a file closed
  * now, but for what the file itself counts. */
 void gt_spooling_update(const struct gt_spooling *spooling, const struct gt_ledger *ledger);

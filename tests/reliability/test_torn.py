@@ -77,6 +77,30 @@ class Torn(unittest.TestCase):
             self.assertEqual(root.get("header_unknown", []), [])
             self.assertEqual(os.listdir(spools), [])
 
+    @unittest.skipUnless(harness.has_shm(), "no /dev/shm with a gigabyte")
+    def test_clock_of_cupti(self):
+        """Killed in the round in which it was found to be ahead: times are those of the file."""
+        spools = tempfile.mkdtemp(prefix="gt-torn-", dir="/dev/shm")
+        self.addCleanup(shutil.rmtree, spools, ignore_errors=True)
+        found = 0
+        for at in range(3, 7):
+            with self.subTest(write=at), tempfile.TemporaryDirectory() as folder:
+                harness.run(WORK, folder=folder, fault="clock_ahead=7000000000",
+                            options=(f"LD_PRELOAD={KILLWRITE}:{harness.LIBRARY}", f"KILLWRITE_AT={at}", "KILLWRITE_BYTES=-1",
+                                     "GPUTRACE_SPOOL=" + spools, "GPUTRACE_FLUSH_PERIOD=100"))
+                status, output = harness.tool("repair", "--spool=" + spools, folder)
+                self.assertEqual(status, 0, output)
+                path, = harness.traces(folder)
+                with open(path, encoding="utf-8") as file:
+                    root = json.load(file)
+                slices = [event for event in root["traceEvents"] if event["ph"] == "X"]
+                calls = [event["ts"] for event in slices if event["cat"] == "cuda_runtime"]
+                late = [event for event in slices if event["cat"] == "kernel" and event["ts"] > max(calls) + 6e6]
+                if "cupti_clock_offset_ns" in root["metadata"]:
+                    found += 1
+                    self.assertEqual(len(late), 0)
+        self.assertGreater(found, 0)
+
     def test_changed_block(self):
         """A kernel cuts a write between two pages; cuts elsewhere may lose more."""
         for size, root in self.each("[", 2, CUTS[2:-2]):

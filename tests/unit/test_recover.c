@@ -107,9 +107,9 @@ Test(recover, takes_times_by_the_look_at_the_clock_that_the_file_has)
 	free(text);
 }
 
-/* The stamps were ahead of the clock, and the process looked at it again when it had read them, and
- * written their work. */
-Test(recover, takes_times_of_read_buffers_by_the_clock_that_they_were_read_by)
+/* The stamps were ahead of the clock, and the process looked at it again when it had read them, or
+ * some of them, and written their work. */
+static void read_by_an_earlier_clock(bool whole)
 {
 	struct gt_clock *clock = &template.clock;
 	struct gt_cupti_buffer buffer;
@@ -122,7 +122,10 @@ Test(recover, takes_times_of_read_buffers_by_the_clock_that_they_were_read_by)
 	template_kernels(1, "_Z5scalePffi");
 	cr_assert(gt_cupti_buffers_next(&buffer));
 	buffer.sampled = gt_clock_newest(clock);
-	gt_cupti_buffers_recycle(&buffer, template.metadata.start);
+	if (whole)
+		gt_cupti_buffers_recycle(&buffer, template.metadata.start);
+	else
+		gt_cupti_buffers_begin(&buffer, template.metadata.start);
 	time = gt_clock_from_realtime(clock, clock->first.realtime + 1000) - template.metadata.base;
 	clock->samples[clock->count] = clock->first;
 	clock->samples[clock->count].monotonic += 486;
@@ -134,6 +137,16 @@ Test(recover, takes_times_of_read_buffers_by_the_clock_that_they_were_read_by)
 	text = recover();
 	cr_assert_eq(count(text, start), 1, "%s not in %s", start, text);
 	free(text);
+}
+
+Test(recover, takes_times_of_read_buffers_by_the_clock_that_they_were_read_by)
+{
+	read_by_an_earlier_clock(true);
+}
+
+Test(recover, takes_times_of_half_read_buffers_by_the_clock_that_they_were_read_by)
+{
+	read_by_an_earlier_clock(false);
 }
 
 /* A newer CUPTI with longer records, whose additional fields look like the kind of a record. */

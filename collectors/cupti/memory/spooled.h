@@ -20,7 +20,7 @@ struct gt_cupti_spooled {
 	bool foreign;    /* a copy of another tool's buffer */
 	bool was_read;   /* all its records were taken, and are counted */
 	bool unfinished; /* CUPTI still had it: at most @valid bytes, zero after its records */
-	/* of one that was read: trace ns, and by which clock; 0: not known */
+	/* of one whose reading began: when, trace ns, and by which clock; 0: not known */
 	uint64_t read, sampled;
 };
 
