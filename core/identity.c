@@ -151,9 +151,43 @@ static void fill_doubt(struct gt_metadata *metadata)
 	}
 }
 
+static bool is_set(const char *name)
+{
+	return name && gt_identity_env(name);
+}
+
+/* No launcher tells how many ranks there are. The values of variables are not in the trace. */
+static void doubt_world(struct gt_metadata *metadata)
+{
+	const char *rank_name = gt_identity_rank_name(), *world = NULL;
+	bool is_wrong;
+
+	for (size_t i = 0; i < sizeof(launchers) / sizeof(launchers[0]); i++)
+		if (!strcmp(launchers[i].rank, rank_name) && (!world || is_set(launchers[i].world)))
+			world = launchers[i].world;
+	is_wrong = is_set(world);
+	gt_text_format(metadata->rank_doubt, sizeof(metadata->rank_doubt), "%s=%d, but %s%s",
+		       rank_name, metadata->rank, world ? world : "no number of ranks",
+		       is_wrong ? " is no number"
+		       : world  ? " is not set"
+				: "");
+	add_to_doubt(metadata, ": taken as rank %d of %d", metadata->rank, metadata->world_size);
+}
+
+static void doubt_rank(struct gt_metadata *metadata)
+{
+	for (size_t i = 0; i < sizeof(launchers) / sizeof(launchers[0]); i++)
+		if (is_set(launchers[i].rank)) {
+			gt_text_format(metadata->rank_doubt, sizeof(metadata->rank_doubt),
+				       "%s is no number: taken as no rank", launchers[i].rank);
+			return;
+		}
+}
+
 static void fill_rank(struct gt_metadata *metadata)
 {
 	int32_t rank = find_rank(&metadata->world_size, &metadata->local_rank);
+	bool has_world = metadata->world_size > 0;
 
 	metadata->has_rank = rank >= 0;
 	metadata->rank = rank > 0 ? rank : 0;
@@ -162,6 +196,10 @@ static void fill_rank(struct gt_metadata *metadata)
 	metadata->rank_doubt[0] = 0;
 	if (metadata->has_rank)
 		fill_doubt(metadata);
+	else
+		doubt_rank(metadata);
+	if (metadata->has_rank && !has_world && !*metadata->rank_doubt)
+		doubt_world(metadata);
 }
 
 void gt_identity_fill_command(struct gt_metadata *metadata)

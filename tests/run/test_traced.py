@@ -363,7 +363,8 @@ class TestOtherWaysIn(TracedTest):
                 self.assertRegex(path.parent.name, f"^{folder}$")
 
     def test_ranks_that_contradict(self):
-        """Variables of one launcher that cannot both be true: one line, and it is in the trace, in either format."""
+        """Variables of one launcher that cannot both be true, that are missing or no numbers: one line, and it is
+        in the trace, in either format."""
         for number, (variables, info, doubt) in enumerate((
                 ({"RANK": 5, "WORLD_SIZE": 2}, {"rank": 5, "world_size": 6},
                  "RANK=5, but WORLD_SIZE=2: taken as rank 5 of 6"),
@@ -377,6 +378,13 @@ class TestOtherWaysIn(TracedTest):
                 ({"PMI_RANK": 2, "PMI_SIZE": 4, "MPI_LOCALRANKID": 1, "MPI_LOCALNRANKS": 1, "GPUTRACE_FORMAT": "perfetto"},
                  {"rank": 2, "world_size": 4, "local_rank": 1},
                  "MPI_LOCALRANKID=1, but MPI_LOCALNRANKS=1: taken as rank 2, 1 on its host"),
+                ({"RANK": 3}, {"rank": 3, "world_size": 4}, "RANK=3, but WORLD_SIZE is not set: taken as rank 3 of 4"),
+                ({"RANK": 0, "WORLD_SIZE": "a"}, {"rank": 0, "world_size": 1},
+                 "RANK=0, but WORLD_SIZE is no number: taken as rank 0 of 1"),
+                ({"PMIX_RANK": 2}, {"rank": 2, "world_size": 3},
+                 "PMIX_RANK=2, but no number of ranks: taken as rank 2 of 3"),
+                ({"RANK": "abc"}, {"rank": 0, "world_size": 1}, "RANK is no number: taken as no rank"),
+                ({"RANK": "abc", "SLURM_PROCID": 1, "SLURM_NTASKS": 2}, {"rank": 1, "world_size": 2}, None),
                 ({"RANK": 0, "WORLD_SIZE": 2, "SLURM_PROCID": 5, "SLURM_NTASKS": 8}, {"rank": 0, "world_size": 2}, None))):
             with self.subTest(variables):
                 place = self.scratch / f"doubt{number}"
