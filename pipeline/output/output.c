@@ -412,6 +412,17 @@ static bool is_passing(int error)
 }
 
 /* What cannot be repaired, as a FIFO, is done with. */
+/* A pipe has no ledger that would tell it. */
+static void say_lack(const struct gt_output *output)
+{
+	const struct gt_losses *lost = gt_output_lost(output);
+	char lack[128];
+
+	if (gt_output_is_stream() &&
+	    gt_output_lack(lost->disk - output->earlier, lost->error, lack, sizeof(lack)))
+		gt_log_say("the trace in %s ends early,%s", gt_output_name(), lack);
+}
+
 static int close_file(struct gt_output *output, struct gt_ledger *ledger)
 {
 	int error;
@@ -424,6 +435,7 @@ static int close_file(struct gt_output *output, struct gt_ledger *ledger)
 	gt_segments_tell_removed(output);
 	error = output->writer->ops->close(output->writer, output->metadata, ledger);
 	gt_spooling_lost(output->spooling, gt_output_lost(output));
+	say_lack(output);
 	return output->sink && gt_sink_can_patch(output->sink) ? error : 0;
 }
 
