@@ -411,7 +411,6 @@ static bool is_passing(int error)
 	return error == -ENOSPC || error == -EDQUOT || is_over_soon(error);
 }
 
-/* What cannot be repaired, as a FIFO, is done with. */
 /* A pipe has no ledger that would tell it. */
 static void say_lack(const struct gt_output *output)
 {
@@ -423,6 +422,7 @@ static void say_lack(const struct gt_output *output)
 		gt_log_say("the trace in %s ends early,%s", gt_output_name(), lack);
 }
 
+/* What cannot be repaired, as a FIFO, is done with. */
 static int close_file(struct gt_output *output, struct gt_ledger *ledger)
 {
 	int error;
