@@ -173,6 +173,7 @@ static void lend_slot(struct gt_cupti_slot *slot, uint8_t pace)
 	pool.pace_of[slot - pool.slots] = pace;
 	atomic_fetch_add_explicit(&pool.lent, 1, memory_order_relaxed);
 	slot->valid = slot->bytes;
+	slot->sampled = 0;
 	slot->lent_at = gt_clock_now();
 	atomic_store(&slot->request, atomic_load(&pool.requested));
 	atomic_store(&slot->state, GT_CUPTI_SLOT_LENT);
