@@ -35,7 +35,7 @@ struct gt_correlate {
 	struct gt_correlate_counts counts;
 	uint8_t *evicted;  /* bit per id; NULL: none was, or there is no memory */
 	uint8_t *answered; /* of those, the ones that an operation came of */
-	uint64_t late;     /* calls whose first operation came after they were evicted */
+	uint64_t late; /* calls whose first operation came after they were evicted, listed ones */
 };
 
 struct gt_correlate *gt_correlate_new(uint32_t max_entries)
@@ -124,7 +124,8 @@ static bool is_waiting(const struct correlate_entry *entry)
 	return entry->correlation && entry->expects && !entry->operations;
 }
 
-/* It still counts as in flight while none of its operations came. Of a graph more may come. */
+/* It still counts as in flight while none of its operations came, listed if there is a bit for it.
+ * Of a graph more may come. */
 static void evict(struct gt_correlate *table, const struct correlate_entry *entry)
 {
 	if (is_done(entry))
@@ -134,8 +135,11 @@ static void evict(struct gt_correlate *table, const struct correlate_entry *entr
 		table->evicted = gt_spool_map(2 * EVICTED_BYTES);
 		table->answered = table->evicted ? table->evicted + EVICTED_BYTES : NULL;
 	}
-	if (!table->evicted)
+	if (!table->evicted) {
+		table->counts.in_flight -= is_waiting(entry);
+		table->counts.unlisted += is_waiting(entry);
 		return;
+	}
 	set_bit(table->evicted, entry->correlation, true);
 	set_bit(table->answered, entry->correlation, entry->operations > 0);
 }
@@ -269,6 +273,12 @@ enum gt_correlate_found gt_correlate_match(struct gt_correlate *table, uint32_t 
 	return GT_CORRELATE_KNOWN;
 }
 
+/* Calls that were evicted before their first operation, and have a bit. */
+static uint64_t listed_evicted(const struct gt_correlate *table)
+{
+	return table->counts.evicted - table->counts.unlisted;
+}
+
 uint64_t gt_correlate_give_up(struct gt_correlate *table)
 {
 	uint64_t in_flight = table->counts.in_flight;
@@ -277,7 +287,7 @@ uint64_t gt_correlate_give_up(struct gt_correlate *table)
 		table->entries[i].expects = false;
 	if (in_flight && table->evicted)
 		memset(table->answered, 0xff, EVICTED_BYTES);
-	table->late = table->counts.evicted;
+	table->late = listed_evicted(table);
 	table->counts.in_flight = 0;
 	return in_flight;
 }
@@ -299,15 +309,19 @@ static struct gt_correlate_aim aim_in_spool(const struct correlate_entry *entry)
 					 .aimed = aimed};
 }
 
+static const struct correlate_entry *entries_in_spool(const struct gt_spool_view *view,
+						      const struct gt_correlate *dead)
+{
+	return gt_spool_view_at(view, gt_spool_address(dead->entries),
+				(uint64_t)dead->size * sizeof(struct correlate_entry));
+}
+
 void gt_correlate_each(const struct gt_spool_view *view,
 		       void (*found)(void *context, const struct gt_correlate_call *call),
 		       void *context)
 {
 	const struct gt_correlate *table = gt_spool_view_root(view, GT_SPOOL_CALLS, sizeof(*table));
-	const struct correlate_entry *entries =
-		table ? gt_spool_view_at(view, gt_spool_address(table->entries),
-					 (uint64_t)table->size * sizeof(*entries))
-		      : NULL;
+	const struct correlate_entry *entries = table ? entries_in_spool(view, table) : NULL;
 
 	for (uint32_t i = 0; entries && i < table->size; i++) {
 		const struct correlate_entry *entry = &entries[i];
@@ -346,21 +360,37 @@ void gt_correlate_restore(struct gt_correlate *table, const struct gt_correlate_
 	table->counts.in_flight += is_waiting(entry);
 }
 
+static bool inherit_bits(struct gt_correlate *table, const struct gt_spool_view *view,
+			 const struct gt_correlate *dead)
+{
+	const uint8_t *bits =
+		gt_spool_view_at(view, gt_spool_address(dead->evicted), 2 * EVICTED_BYTES);
+
+	table->evicted = bits ? gt_spool_map(2 * EVICTED_BYTES) : NULL;
+	if (!table->evicted)
+		return false;
+	table->answered = table->evicted + EVICTED_BYTES;
+	memcpy(table->evicted, bits, 2 * EVICTED_BYTES);
+	return true;
+}
+
+/* A table that found no room in the spool is gone with its process: how many were in flight is
+ * known. */
 void gt_correlate_inherit(struct gt_correlate *table, const struct gt_spool_view *view)
 {
 	const struct gt_correlate *dead = gt_spool_view_root(view, GT_SPOOL_CALLS, sizeof(*dead));
-	const uint8_t *bits =
-		dead ? gt_spool_view_at(view, gt_spool_address(dead->evicted), 2 * EVICTED_BYTES)
-		     : NULL;
+	uint64_t evicted;
 
-	if (!dead || !dead->counts.evicted)
+	if (!dead)
 		return;
+	evicted = listed_evicted(dead) - dead->late;
 	table->counts.evicted = dead->counts.evicted;
+	table->counts.unlisted = dead->counts.unlisted;
 	table->late = dead->late;
-	table->counts.in_flight += dead->counts.evicted - dead->late;
-	table->evicted = bits ? gt_spool_map(2 * EVICTED_BYTES) : NULL;
-	if (!table->evicted)
-		return;
-	table->answered = table->evicted + EVICTED_BYTES;
-	memcpy(table->evicted, bits, 2 * EVICTED_BYTES);
+	if (!entries_in_spool(view, dead))
+		table->counts.unlisted += dead->counts.in_flight - evicted;
+	if (!dead->counts.evicted || inherit_bits(table, view, dead))
+		table->counts.in_flight += evicted;
+	else
+		table->counts.unlisted += evicted;
 }

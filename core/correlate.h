@@ -76,7 +76,7 @@ void gt_correlate_each(const struct gt_spool_view *view,
 /* For recovery: stores a call of the spool. The table grows rather than evict another of them. */
 void gt_correlate_restore(struct gt_correlate *table, const struct gt_correlate_call *call);
 
-/* For recovery: takes over what a spool's table has evicted. */
+/* For recovery: takes over what a spool's table has evicted, and what of it is not in the spool. */
 void gt_correlate_inherit(struct gt_correlate *table, const struct gt_spool_view *view);
 
 /* A call whose work may be under way. */
@@ -97,6 +97,9 @@ void gt_correlate_each_waiting(const struct gt_correlate *table,
 struct gt_correlate_counts {
 	uint64_t evicted;   /* calls evicted before their first operation */
 	uint64_t in_flight; /* calls with GPU work that got no operation, evicted or not */
+	/* the same, but no longer known by their ids: no memory for the bits of evicted ones, or,
+	 * in recovery, not in the spool. Operations of theirs are of unknown calls */
+	uint64_t unlisted;
 };
 
 /* No operation is awaited any more: what still comes is of a known call. Returns how many calls

@@ -388,8 +388,9 @@ void gt_call_join_settle(struct gt_call_join *join, bool all)
 
 uint64_t gt_call_join_lost(const struct gt_call_join *join, uint64_t lost)
 {
+	uint64_t unknown = lost + gt_correlate_count(join->calls).unlisted;
 	uint64_t settled = join->ledger->count[GT_LEDGER_LAUNCHES_UNLINKED] + join->given_up;
-	int64_t rest = (int64_t)(lost - settled);
+	int64_t rest = (int64_t)(unknown - settled);
 
 	return rest > 0 ? (uint64_t)rest : 0;
 }

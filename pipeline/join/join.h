@@ -107,8 +107,9 @@ void gt_call_join_spill(struct gt_call_join *join);
  * a moment ago (GT_LEDGER_OPS_IN_FLIGHT). Returns how many of these launches might have got one. */
 uint64_t gt_call_join_give_up(struct gt_call_join *join, uint64_t without);
 
-/* Of @lost launches whose call was lost, those that no record has come of: at least, where there
- * is work without a call for other reasons. */
+/* Of @lost launches whose call was lost, and those that the table of calls does not list any more,
+ * those that no record has come of: at least, where there is work without a call for other reasons.
+ */
 uint64_t gt_call_join_lost(const struct gt_call_join *join, uint64_t lost);
 
 /* Launches that a record may still come of. */

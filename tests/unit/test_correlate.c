@@ -7,6 +7,8 @@
 
 #include <criterion/criterion.h>
 
+#include "core/guest/memory.h"
+
 static struct gt_launch launch_of(uint32_t tid)
 {
 	return (struct gt_launch){.known = true, .tid = tid, .start = tid * 10ull};
@@ -104,6 +106,27 @@ Test(correlate, work_of_an_evicted_call_is_late_and_not_foreign)
 	counts = gt_correlate_count(table);
 	cr_assert_eq(counts.evicted, 3000 - 1024);
 	cr_assert_eq(counts.in_flight, 0);
+	gt_correlate_free(table);
+}
+
+/* Their work cannot be told from that of unknown calls. */
+Test(correlate, without_memory_evicted_calls_are_a_number)
+{
+	struct gt_correlate *table = gt_correlate_new(1024);
+	struct gt_launch launch;
+	struct gt_correlate_counts counts;
+
+	gt_memory_limit(gt_memory_count().now, "--max-memory");
+	for (uint32_t id = 1; id <= 3000; id++)
+		put(table, id, true, false);
+	cr_assert_eq(gt_correlate_match(table, 1, &launch), GT_CORRELATE_UNKNOWN);
+	cr_assert_eq(gt_correlate_match(table, 3000, &launch), GT_CORRELATE_KNOWN);
+	counts = gt_correlate_count(table);
+	cr_assert_eq(counts.evicted, 3000 - 1024);
+	cr_assert_eq(counts.unlisted, 3000 - 1024);
+	cr_assert_eq(counts.in_flight, 1023);
+	cr_assert_eq(gt_correlate_give_up(table), 1023);
+	gt_memory_limit(0, "--max-memory");
 	gt_correlate_free(table);
 }
 

@@ -4,6 +4,7 @@
  */
 #include <criterion/criterion.h>
 #include <errno.h>
+#include <stdio.h>
 
 #include "collectors/cupti/replay.h"
 #include "pipeline/recorder/recorder.h"
@@ -166,6 +167,42 @@ Test(recover, knows_calls_that_were_evicted)
 	text = recover();
 	cr_expect_eq(count_in(text, GT_LEDGER_CORRELATION_EVICTED), 3);
 	cr_expect_eq(count_in(text, GT_LEDGER_OPS_IN_FLIGHT), 4096 + 3 - 2);
+	free(text);
+}
+
+/* While it is not where it was made, no more of it can be had: as of one that is full. */
+static void hide_spool(bool hidden)
+{
+	char other[4096];
+
+	snprintf(other, sizeof(other), "%s.hidden", gt_spool_path());
+	cr_assert_eq(rename(hidden ? gt_spool_path() : other, hidden ? other : gt_spool_path()), 0);
+}
+
+/* The table of calls found no room in the spool when it grew: which were in flight is not known,
+ * but how many were. */
+Test(recover, counts_launches_of_a_table_outside_of_the_spool)
+{
+	const struct gt_launch launch = {.tid = 1};
+	struct gt_launch found;
+	char *text;
+
+	if (!template_begin())
+		cr_skip("no tmpfs with enough room");
+	gt_correlate_free(template.join.calls);
+	template.join.calls = gt_correlate_new(1u << 16);
+	template_kernels(3, "_Z5scalePffi");
+	hide_spool(true);
+	for (uint32_t id = 1; id <= 5000; id++)
+		gt_correlate_put(template.join.calls, id, &launch, true, false);
+	hide_spool(false);
+	for (uint32_t id = 4; id <= 10; id++)
+		gt_correlate_match(template.join.calls, id, &found);
+	text = recover();
+	cr_expect_eq(count_in(text, GT_LEDGER_RECORDS_KERNEL), 3);
+	cr_expect_eq(count_in(text, GT_LEDGER_LAUNCHES_UNLINKED), 3);
+	cr_expect_eq(count_in(text, GT_LEDGER_OPS_IN_FLIGHT), 5000 - 10, "%s", text);
+	cr_expect_eq(count_in(text, GT_LEDGER_LAUNCHES_UNLINKED), 3);
 	free(text);
 }
 
