@@ -76,6 +76,7 @@ enum gt_bench_figure {
 	GT_BENCH_CPU,
 	GT_BENCH_BYTES, /* of file, a launch */
 	GT_BENCH_DROPS, /* calls, records and events that the trace says were lost */
+	GT_BENCH_LEFT,  /* calls and ranges that were left out by rule (--thin), so cost less */
 	GT_BENCH_DRAIN, /* ns of processor of the tracer's thread, a launch */
 	GT_BENCH_SHARE, /* of one processor that this thread took, % */
 	GT_BENCH_RSS,   /* MiB, largest */

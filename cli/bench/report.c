@@ -17,6 +17,7 @@ static const char *const figure_names[GT_BENCH_FIGURES_] = {
 	[GT_BENCH_CPU] = "cpu_ns_per_launch",
 	[GT_BENCH_BYTES] = "bytes_per_launch",
 	[GT_BENCH_DROPS] = "drops",
+	[GT_BENCH_LEFT] = "left_out",
 	[GT_BENCH_DRAIN] = "drain_ns_per_launch",
 	[GT_BENCH_SHARE] = "drain_percent_of_a_processor",
 	[GT_BENCH_RSS] = "rss_mib",
@@ -133,10 +134,10 @@ static double ring_of(const struct gt_bench *bench, size_t workload)
 	}
 
 static const struct gt_column level_columns[] = {
-	COLUMN("level", "Level"), COLUMN("ns", "ns/launch"),   COLUMN("spread", "Least..largest"),
-	COLUMN("added", "Added"), COLUMN("floor", "x floor"),  COLUMN("bytes", "Bytes/launch"),
-	COLUMN("drops", "Lost"),  COLUMN("drain", "Drain ns"), COLUMN("share", "Drain %"),
-	COLUMN("rss", "RSS MiB"),
+	COLUMN("level", "Level"),   COLUMN("ns", "ns/launch"),  COLUMN("spread", "Least..largest"),
+	COLUMN("added", "Added"),   COLUMN("floor", "x floor"), COLUMN("bytes", "Bytes/launch"),
+	COLUMN("drops", "Lost"),    COLUMN("left", "Left out"), COLUMN("drain", "Drain ns"),
+	COLUMN("share", "Drain %"), COLUMN("rss", "RSS MiB"),
 };
 #define LEVEL_COLUMNS (sizeof(level_columns) / sizeof(level_columns[0]))
 
@@ -206,6 +207,7 @@ static void put_level(const struct gt_bench *bench, size_t w, size_t l, struct g
 	put_number(table, "%.2f", floor > 0 && !(most > 0) ? more / floor : NAN);
 	put_number(table, "%.0f", median(bench, w, l, GT_BENCH_BYTES));
 	put_number(table, "%.0f", median(bench, w, l, GT_BENCH_DROPS));
+	put_number(table, "%.0f", median(bench, w, l, GT_BENCH_LEFT));
 	put_number(table, "%.0f", median(bench, w, l, GT_BENCH_DRAIN));
 	put_number(table, "%.1f", median(bench, w, l, GT_BENCH_SHARE));
 	put_number(table, "%.0f", median(bench, w, l, GT_BENCH_RSS));

@@ -261,33 +261,51 @@ static int start(const struct gt_bench *bench, const struct gt_bench_level *leve
 
 /* ---- what is left ---- */
 
-static const enum gt_ledger_key lost_keys[] = {
-	GT_LEDGER_CALLS_LOST_RING,   GT_LEDGER_CALLS_LOST_THREAD, GT_LEDGER_RECORDS_DROPPED,
-	GT_LEDGER_BUFFERS_DISCARDED, GT_LEDGER_RANGES_LOST,       GT_LEDGER_EVENTS_LOST_DISK,
-	GT_LEDGER_EVENTS_LOST_MEMORY};
-#define LOST_KEYS (sizeof(lost_keys) / sizeof(lost_keys[0]))
+/* What is not in the file: lost, or left out by rule. */
+struct absent {
+	double lost, left_out;
+};
+
+static const struct {
+	enum gt_ledger_key key;
+	bool by_rule;
+} counted[] = {
+	{GT_LEDGER_CALLS_LOST_RING, false},    {GT_LEDGER_CALLS_LOST_THREAD, false},
+	{GT_LEDGER_RECORDS_DROPPED, false},    {GT_LEDGER_BUFFERS_DISCARDED, false},
+	{GT_LEDGER_RANGES_LOST, false},        {GT_LEDGER_EVENTS_LOST_DISK, false},
+	{GT_LEDGER_EVENTS_LOST_MEMORY, false}, {GT_LEDGER_CALLS_THINNED, true},
+	{GT_LEDGER_CALLS_THINNED_LATER, true}, {GT_LEDGER_RANGES_THINNED, true},
+};
+#define COUNTED (sizeof(counted) / sizeof(counted[0]))
+
+static const struct absent unknown = {NAN, NAN}; /* the file is not closed */
+
+static void count_absent(struct absent *absent, size_t row, double n)
+{
+	*(counted[row].by_rule ? &absent->left_out : &absent->lost) += n;
+}
 
 /* The ledger stands at the end of a closed JSON file. */
-static double lost_in_json(const char *path)
+static struct absent absent_in_json(const char *path)
 {
 	char tail[TAIL_BYTES], key[64];
 	int fd = open(path, O_RDONLY | O_CLOEXEC);
-	double lost = 0;
+	struct absent absent = {0};
 	const char *totals;
 
 	if (fd < 0)
-		return NAN;
+		return unknown;
 	if (lseek(fd, -(off_t)sizeof(tail) + 1, SEEK_END) < 0)
 		lseek(fd, 0, SEEK_SET);
 	read_all(fd, tail, sizeof(tail));
 	close(fd);
 	totals = strstr(tail, "\"ledger\": {");
-	for (size_t i = 0; totals && i < LOST_KEYS; i++) {
-		snprintf(key, sizeof(key), "\"%s\": ", gt_ledger_rows[lost_keys[i]].json);
+	for (size_t i = 0; totals && i < COUNTED; i++) {
+		snprintf(key, sizeof(key), "\"%s\": ", gt_ledger_rows[counted[i].key].json);
 		if (strstr(totals, key))
-			lost += strtod(strstr(totals, key) + strlen(key), NULL);
+			count_absent(&absent, i, strtod(strstr(totals, key) + strlen(key), NULL));
 	}
-	return totals ? lost : NAN;
+	return totals ? absent : unknown;
 }
 
 static int ignore_metadata(const struct gt_metadata *metadata, void *data)
@@ -300,24 +318,31 @@ static int ignore_event(const struct gt_event *event, void *data)
 	return 0;
 }
 
-static double lost_in_pftrace(const char *path)
+static struct absent absent_in_pftrace(const char *path)
 {
 	struct gt_events events = {.take_metadata = ignore_metadata, .take_event = ignore_event};
-	double lost = 0;
+	struct absent absent = {0};
 	int error = gt_events_init(&events);
 
 	if (!error)
 		error = gt_events_read_pftrace(&events, path);
-	for (size_t i = 0; i < LOST_KEYS; i++)
-		lost += (double)events.ledger.count[lost_keys[i]];
+	for (size_t i = 0; i < COUNTED; i++)
+		count_absent(&absent, i, (double)events.ledger.count[counted[i].key]);
 	gt_events_fini(&events);
-	return error || !events.closed ? NAN : lost;
+	return error || !events.closed ? unknown : absent;
 }
 
 /* ftw gives its callback no argument. */
 static struct {
-	double bytes, lost;
+	double bytes;
+	struct absent absent;
 } left;
+
+static void add_absent(struct absent absent)
+{
+	left.absent.lost += absent.lost;
+	left.absent.left_out += absent.left_out;
+}
 
 static int look_at(const char *path, const struct stat *status, int kind, struct FTW *where)
 {
@@ -326,9 +351,9 @@ static int look_at(const char *path, const struct stat *status, int kind, struct
 	if (kind == FTW_F) {
 		left.bytes += (double)status->st_size;
 		if (length > 5 && !strcmp(path + length - 5, ".json"))
-			left.lost += lost_in_json(path);
+			add_absent(absent_in_json(path));
 		else if (length > 8 && !strcmp(path + length - 8, ".pftrace"))
-			left.lost += lost_in_pftrace(path);
+			add_absent(absent_in_pftrace(path));
 	}
 	return remove(path) && errno != ENOENT;
 }
@@ -367,7 +392,8 @@ static void take_figures(struct gt_bench *bench, const struct gt_bench_level *le
 		[GT_BENCH_WALL] = reported(said, "ns"),
 		[GT_BENCH_CPU] = reported(said, "cpu_ns"),
 		[GT_BENCH_BYTES] = left.bytes / launches,
-		[GT_BENCH_DROPS] = is_peer ? NAN : left.lost,
+		[GT_BENCH_DROPS] = is_peer ? NAN : left.absent.lost,
+		[GT_BENCH_LEFT] = is_peer ? NAN : left.absent.left_out,
 		[GT_BENCH_DRAIN] = is_peer ? NAN : drain / launches,
 		[GT_BENCH_SHARE] = is_peer ? NAN : drain * 100 / reported(said, "wall_ns"),
 		[GT_BENCH_RSS] = reported(said, "rss_kib") / 1024,
@@ -422,7 +448,7 @@ void gt_bench_run(struct gt_bench *bench, size_t workload, size_t level)
 	compose(&gt_bench_workloads[workload], how, &t, &words);
 	mkdir(t.output, 0700);
 	status = start(bench, how, &t, &words, said, sizeof(said));
-	left.bytes = left.lost = 0;
+	memset(&left, 0, sizeof(left));
 	nftw(t.output, look_at, 16, FTW_DEPTH | FTW_PHYS);
 	if (status == 0 && !isnan(reported(said, "ns")))
 		take_figures(bench, how, runs, said);

@@ -142,8 +142,8 @@ static const struct gt_cmdline_spec spec = {
 		   "and read back; until then, and on any failure, FILE is left as it is. All "
 		   "commands and Perfetto read compressed files. A trace whose process was killed "
 		   "must be closed by `gputrace repair` first; files that are not traces are not "
-		   "compressed. `gputrace run --compress=gzip` does this when the program has "
-		   "ended.",
+		   "compressed. `gputrace run --compress=gzip` packs them while they are "
+		   "written.",
 	.example = "gputrace compress out/*.pt.trace.json",
 	.options = options,
 	.min_inputs = 1,

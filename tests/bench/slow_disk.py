@@ -17,8 +17,8 @@ import time
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 TICK = 0.01
-BOOKS = ("calls_lost_ring_full", "buffers_discarded", "records_dropped_by_cupti", "launches_without_record",
-         "events_lost_disk", "kernels_written")
+LOSSES = ("calls_lost_ring_full", "buffers_discarded", "records_dropped_by_cupti", "launches_without_record",
+          "events_lost_disk")
 
 
 class Reader(threading.Thread):
@@ -62,10 +62,12 @@ def run(arguments, output):
 
 def lost(tail, words):
     """What the ledger at the end of the stream says, else what was said."""
-    found = {key: re.findall(rb'"%s": (\d+)' % key.encode(), tail) for key in BOOKS}
+    found = {key: re.findall(rb'"%s": (\d+)' % key.encode(), tail) for key in (*LOSSES, "kernels_written")}
     if not any(found.values()):
-        return "no books: " + (words.strip().splitlines() or ["the end is missing"])[-1]
-    return ", ".join(f"{key} {int(n[-1])}" for key, n in found.items() if n and int(n[-1])) or "nothing"
+        return "no ledger: " + (words.strip().splitlines() or ["the end is missing"])[-1]
+    there = found.pop("kernels_written")
+    losses = ", ".join(f"{key} {int(n[-1])}" for key, n in found.items() if n and int(n[-1])) or "nothing"
+    return f"{losses} ({int(there[-1])} kernels are there)" if there else losses
 
 
 def main():
