@@ -26,7 +26,15 @@ HEADER = """{
 "baseTimeNanoseconds": 1782967788000000000,
 "traceEvents": [
 """
-FIRST = '{"ph": "M", "name": "process_name", "pid": 4100, "tid": 0, "ts": 5000000000.000, "args": {"name": "train"}}'
+NAMES = [
+    '{"ph": "M", "name": "process_name", "pid": 4100, "tid": 0, "ts": 5000000000.000, "args": {"name": "train"}}',
+    '{"ph": "M", "name": "thread_name", "pid": 4100, "tid": 4100, "ts": 5000000000.000, "args": {"name": "train"}}',
+    '{"ph": "M", "name": "process_name", "pid": 0, "tid": 0, "ts": 5000000000.000, "args": {"name": "GPU 0"}}',
+    '{"ph": "M", "name": "thread_name", "pid": 0, "tid": 7, "ts": 5000000000.000, "args": {"name": "stream 7"}}',
+]
+LEDGER = ("calls_seen", "calls_received", "calls_written", "launches_seen", "records_kernel", "kernels_written",
+          "arrows_written")
+LAST = '{"ph": "i", "name": "Record Window End", "pid": 4100, "tid": 4100, "ts": %s, "s": "g"}'
 
 
 def us(ns):
@@ -48,7 +56,7 @@ def frames(stack):
 
 def stack_of(index, with_frames):
     if not with_frames:
-        return str(index % 50 + 1)
+        return str(index % 50 + 1) + (', "frames": ["step (train.cu:%d)"]' % (index + 10) if index < 50 else "")
     return "%d" % (index % 2000 + 1) + (', "frames": [%s]' % frames(index) if index < 2000 else "")
 
 
@@ -77,11 +85,13 @@ def main():
     count, path = int(sys.argv[1]), sys.argv[2]
     cut = "--cut" in sys.argv[3:]
     with open(path, "w", encoding="utf-8") as out:
-        out.write(("[" if cut else HEADER) + FIRST)
+        out.write(("[" if cut else HEADER) + ",\n".join(NAMES))
         for index in range(count):
             out.write(",\n" + ",\n".join(launch(index, "--frames" in sys.argv[3:])))
         if not cut:
-            out.write('\n], "ledger": {"calls": {"seen": %d}}, "traceName": "train"}\n' % count)
+            out.write(",\n" + LAST % us(5000000000000 + count * 12000))
+            ledger = ", ".join('"%s": %d' % (key, count) for key in LEDGER)
+            out.write('\n], "ledger": {%s}, "traceName": "train"}\n' % ledger)
 
 
 main()
