@@ -141,12 +141,13 @@ size_t gt_call_state_bytes(void)
 	return sizeof(struct call_state);
 }
 
+static __thread struct call_lost refused_lost; /* of refused; by itself it fills a gap */
+
 /* The open call for which this thread had no block: those inside it may find one, which another
  * thread has left meanwhile. */
 static __thread struct {
 	uint32_t correlation, depth;
 	uintptr_t frame;
-	struct call_lost lost;
 } refused;
 
 struct call_state *gt_call_state(struct gt_thread *thread)
@@ -158,8 +159,9 @@ struct call_state *gt_call_state(struct gt_thread *thread)
 		state->correlation = refused.correlation;
 		state->depth = refused.depth;
 		state->frame = refused.frame;
-		state->lost = refused.lost;
-		refused.depth = refused.lost.cbid = 0;
+		state->lost = refused_lost;
+		refused.depth = 0;
+		refused_lost.cbid = 0;
 		state->stamp.random = thread->tid;
 		state->ready = true;
 	}
@@ -266,14 +268,15 @@ static struct call_lost launch_of(uint16_t domain, uint32_t cbid)
 {
 	bool launches = gt_cuda_set_has(&launchers, (enum gt_api_domain)domain, cbid);
 
-	return (struct call_lost){.cbid = launches ? cbid : 0, .domain = domain};
+	return (struct call_lost){.cbid = (uint16_t)(launches ? cbid : 0),
+				  .domain = (uint8_t)domain};
 }
 
 struct call_lost *gt_call_lost(void)
 {
 	struct gt_thread *thread = gt_thread_self;
 
-	return gt_thread_is_known(thread) ? &gt_call_state(thread)->lost : &refused.lost;
+	return gt_thread_is_known(thread) ? &gt_call_state(thread)->lost : &refused_lost;
 }
 
 static void refuse_call(uintptr_t frame, uint32_t correlation, uint16_t domain, uint32_t cbid)
@@ -288,17 +291,17 @@ static void refuse_call(uintptr_t frame, uint32_t correlation, uint16_t domain, 
 		return;
 	refused.correlation = correlation;
 	refused.frame = frame;
-	refused.lost = gt_call_is_recording() ? launch_of(domain, cbid) : (struct call_lost){0};
+	refused_lost = gt_call_is_recording() ? launch_of(domain, cbid) : (struct call_lost){0};
 }
 
 static void leave_refused(int32_t result)
 {
 	refused.depth -= refused.depth != 0;
-	if (refused.depth || !refused.lost.cbid)
+	if (refused.depth || !refused_lost.cbid)
 		return;
 	if (result == 0)
 		atomic_fetch_add(&gt_threads_refused()->launches, 1);
-	refused.lost.cbid = 0;
+	refused_lost.cbid = 0;
 }
 
 void gt_call_set_tags(void (*enter)(uint64_t id), void (*leave)(void))

@@ -20,8 +20,8 @@ struct gt_thread;
 
 /* A call without a slot, if it starts GPU work as far as is known. */
 struct call_lost {
-	uint32_t cbid; /* 0: there is none */
-	uint16_t domain;
+	uint16_t cbid; /* 0: there is none */
+	uint8_t domain;
 };
 
 /* Of one thread. */

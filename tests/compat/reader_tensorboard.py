@@ -24,7 +24,8 @@ def check_worker(profile, events):
     rows = profile.overview["steps"]["rows"]
     assert 0 < len(rows) <= len(spans), (rows, spans)  # it may leave out the last ones
     parts = {part["name"]: part["value"] for part in step["children"]}
-    assert abs(sum(parts.values()) - step["value"]) <= len(parts) and parts["Kernel"] > 0, (parts, step)
+    assert abs(sum(parts.values()) - step["value"]) <= len(parts), (parts, step)
+    assert parts["Kernel"] > 0 or mean < 10, (parts, step, mean)  # whole us; a short step may end before its kernel
     # 0.4.3 knows calls as category "runtime" only, which Kineto no longer writes either
     assert profile.has_kernel
     assert profile.has_memcpy_or_memset == bool(traces.of(events, "gpu_memcpy", "gpu_memset"))
