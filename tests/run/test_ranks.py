@@ -260,7 +260,7 @@ class TestSomeRanks(RanksTest):
     def test_a_wrong_list_for_the_library(self):
         """The program has to run; what is wrong leaves out nothing."""
         done = subprocess.run([str(PIPELINE)], check=False, cwd=self.scratch, capture_output=True, text=True, timeout=300,
-                              env=simulated(LD_PRELOAD=LIBRARY, GPUTRACE_RANKS="4-", RANK=1))
+                              env=simulated(LD_PRELOAD=LIBRARY, GPUTRACE_RANKS="4-", RANK=1, WORLD_SIZE=2))
         self.assertEqual((done.returncode, len(self.traces())), (0, 1))
         self.assertEqual(self.ours(done), ["gputrace: '4-' is no value for GPUTRACE_RANKS: it takes ranks and spans between "
                                            "commas, as 0,8-15; all ranks are traced"])
