@@ -25,7 +25,7 @@ static int by_track(const struct gt_verify_item *x, const struct gt_verify_item 
 	return 0;
 }
 
-/* All events may stand in one line: its place, too, tells which is the first call. */
+/* A file may be a single line: then track and time say which call is the first. */
 static int by_call(const struct gt_verify_item *x, const struct gt_verify_item *y)
 {
 	ORDER(x->id, y->id);

@@ -250,7 +250,7 @@ int gt_verify_sorted_add(struct gt_verify_sorted *sorted, const struct gt_verify
 	return sorted->items.count < CHUNK ? 0 : pack_run(sorted);
 }
 
-/* Of equal items that of the earlier run is first: they stand in the order of the file. */
+/* A stable merge: equal items stay in the order of the file. */
 static bool is_before(const struct gt_verify_sorted *sorted, const struct gt_verify_run *a,
 		      const struct gt_verify_run *b)
 {
