@@ -12,7 +12,7 @@
 #include <stdint.h>
 
 /* Readable zero bytes after the window, and after all memory that is scanned. */
-#define GT_INPUT_PADDING 16
+#define GT_INPUT_PADDING 32
 
 /* A file that is being read. */
 struct gt_input {

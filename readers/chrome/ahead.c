@@ -19,10 +19,10 @@
 
 #define PLACES      6                  /* chunks in memory */
 #define MAX_THREADS 3                  /* the reader's own work is a third of all */
-#define BEHIND      ((size_t)64 << 10) /* read behind a chunk, to the end of its last event */
+#define BEHIND      ((size_t)16 << 10) /* read behind a chunk, to the end of its last event */
 #define MAX_GUESSES 16                 /* of the first event in a chunk */
 
-struct gt_ahead_limits gt_ahead_limits = {512u << 10, 4u << 20, MAX_THREADS, 0};
+struct gt_ahead_limits gt_ahead_limits = {128u << 10, 4u << 20, MAX_THREADS, 0};
 
 #define HEAD offsetof(struct gt_trace_event, arg)
 
@@ -132,7 +132,7 @@ static const char *scan_events(struct place *place, struct gt_fields *taker, str
 
 		memset(&taker->record, 0, HEAD);
 		scan->loose = false;
-		behind = gt_scan_object(scan, p, gt_fields_member, taker);
+		behind = gt_fields_scan(scan, p, taker);
 		if (!behind)
 			return p + 1;
 		event.text = p;

@@ -7,6 +7,16 @@
 
 _Static_assert(GT_ARG_COUNT_ <= 64, "arg_mask is one word");
 
+/* Names of keys: members of an event from FIELD_MEMBER_ on, arguments from FIELD_ARG_ on. */
+enum {
+	FIELD_NO_MEMBER,
+	FIELD_ARGS,
+	FIELD_MEMBER_,
+	FIELD_NO_ARG = 31,
+	FIELD_ARG_,
+};
+_Static_assert(FIELD_ARG_ + GT_ARG_COUNT_ <= UINT8_MAX, "a field is one byte");
+
 static const struct {
 	const char *key;
 	uint32_t len;
@@ -24,6 +34,8 @@ static inline unsigned int arg_hash(const char *key, uint32_t len)
 
 void gt_fields_init(struct gt_fields *r)
 {
+	gt_keys_init(&r->keys);
+	gt_keys_init(&r->arg_keys);
 	for (unsigned int i = 0; i < GT_ARG_COUNT_; i++) {
 		unsigned int h = arg_hash(arg_keys[i].key, arg_keys[i].len);
 
@@ -33,34 +45,19 @@ void gt_fields_init(struct gt_fields *r)
 	}
 }
 
-static int find_arg(const struct gt_fields *r, const struct gt_span *key)
+static unsigned int find_arg(const struct gt_fields *r, const struct gt_span *key)
 {
 	unsigned int h;
 
 	if (!key->len)
-		return -1;
+		return FIELD_NO_ARG;
 	for (h = arg_hash(key->text, key->len); r->slot[h]; h = (h + 1) % GT_TAKER_SLOTS) {
 		unsigned int i = r->slot[h] - 1u;
 
 		if (gt_span_is(key, arg_keys[i].key, arg_keys[i].len))
-			return (int)i;
+			return FIELD_ARG_ + i;
 	}
-	return -1;
-}
-
-static const char *arg_member(struct gt_scan *scan, const struct gt_span *key, const char *value,
-			      void *data)
-{
-	struct gt_fields *r = data;
-	struct gt_span span;
-	const char *next = gt_scan_value(scan, value, &span);
-	int arg = next ? find_arg(r, key) : -1;
-
-	if (arg >= 0) {
-		r->record.arg[arg] = span;
-		r->record.arg_mask |= 1ull << arg;
-	}
-	return next;
+	return FIELD_NO_ARG;
 }
 
 static bool is_whole_number(const struct gt_span *span)
@@ -147,32 +144,126 @@ static const struct {
 	{"tid", 3, take_tid},  {"cat", 3, take_cat}, {"dur", 3, take_dur}, {"name", 4, take_name},
 };
 
-const char *gt_fields_member(struct gt_scan *scan, const struct gt_span *key, const char *value,
-			     void *data)
+#define MEMBERS (sizeof(members) / sizeof(members[0]))
+
+static unsigned int find_member(const struct gt_fields *r, const struct gt_span *key)
 {
-	struct gt_fields *r = data;
+	(void)r;
+	if (gt_span_is(key, "args", 4))
+		return FIELD_ARGS;
+	for (unsigned int i = 0; i < MEMBERS; i++)
+		if (gt_span_is(key, members[i].key, members[i].len))
+			return FIELD_MEMBER_ + i;
+	return FIELD_NO_MEMBER;
+}
+
+/* A kind of object: how its keys are found, and what is done with a value. */
+struct object_kind {
+	unsigned int (*find)(const struct gt_fields *r, const struct gt_span *key);
+	const char *(*take)(struct gt_scan *scan, const char *value, struct gt_fields *r,
+			    unsigned int field);
+};
+
+/* Scans and learns what stands before a value: a comma, but not before the first one, and the key,
+ * which is not one of those expected behind *@key. Returns where the value starts, or NULL. */
+static const char *scan_new_key(struct gt_scan *scan, const char *p, struct gt_fields *r,
+				struct gt_keys *keys, const struct object_kind *kind,
+				unsigned int *key, unsigned int *ret_field)
+{
+	const char *quote = p, *value;
+	struct gt_span text;
+
+	if (*key != GT_KEY_BEGIN) {
+		if (*p != ',')
+			return gt_scan_fail(scan, p, "',' or '}' expected");
+		quote = gt_scan_blanks(p + 1);
+	}
+	value = gt_scan_key(scan, quote, &text);
+	if (!value)
+		return NULL;
+	*ret_field = kind->find(r, &text);
+	*key = gt_keys_learn(keys, *key, p, (size_t)(value - p), (uint8_t)*ret_field);
+	return value;
+}
+
+/* Walks the members of the object at @p. Returns the byte after it, or NULL. */
+static inline __attribute__((always_inline)) const char *walk(struct gt_scan *scan, const char *p,
+							      struct gt_fields *r,
+							      struct gt_keys *keys,
+							      const struct object_kind *kind)
+{
+	unsigned int key = GT_KEY_BEGIN, field;
+
+	p = gt_scan_blanks(p + 1);
+	if (*p == '}')
+		return p + 1;
+	for (;;) {
+		unsigned int expected = gt_keys_expect(keys, key, p);
+		const char *value;
+
+		if (expected != GT_KEY_NONE) {
+			key = expected;
+			value = gt_scan_blanks(p + keys->key[key].length);
+			field = keys->key[key].field;
+		} else {
+			value = scan_new_key(scan, p, r, keys, kind, &key, &field);
+			if (!value)
+				return NULL;
+		}
+		p = kind->take(scan, value, r, field);
+		if (!p)
+			return NULL;
+		p = gt_scan_blanks(p);
+		if (*p == '}')
+			return p + 1;
+	}
+}
+
+static const char *take_arg(struct gt_scan *scan, const char *value, struct gt_fields *r,
+			    unsigned int field)
+{
+	struct gt_span span;
+	const char *next = gt_scan_value(scan, value, &span);
+
+	if (next && field >= FIELD_ARG_) {
+		r->record.arg[field - FIELD_ARG_] = span;
+		r->record.arg_mask |= 1ull << (field - FIELD_ARG_);
+	}
+	return next;
+}
+
+static const char *take_args(struct gt_scan *scan, const char *value, struct gt_fields *r)
+{
+	static const struct object_kind args = {find_arg, take_arg};
+	const char *next;
+
+	if (*value != '{')
+		return gt_scan_value(scan, value, &r->record.args);
+	r->record.arg_mask = 0; /* if it repeats, the last one is valid */
+	next = walk(scan, value, r, &r->arg_keys, &args);
+	if (next)
+		r->record.args = (struct gt_span){
+			.text = value, .len = (uint32_t)(next - value), .kind = GT_SPAN_OBJECT};
+	return next;
+}
+
+static const char *take_member(struct gt_scan *scan, const char *value, struct gt_fields *r,
+			       unsigned int field)
+{
 	struct gt_span span;
 	const char *next;
 
-	if (gt_span_is(key, "args", 4) && *value == '{') {
-		r->record.arg_mask = 0; /* if it repeats, the last one is valid */
-		next = gt_scan_object(scan, value, arg_member, r);
-		if (next)
-			r->record.args = (struct gt_span){.text = value,
-							  .len = (uint32_t)(next - value),
-							  .kind = GT_SPAN_OBJECT};
-		return next;
-	}
+	if (field == FIELD_ARGS)
+		return take_args(scan, value, r);
 	next = gt_scan_value(scan, value, &span);
-	if (!next)
-		return NULL;
-	if (gt_span_is(key, "args", 4))
-		r->record.args = span;
-	for (size_t i = 0; i < sizeof(members) / sizeof(members[0]); i++) {
-		if (gt_span_is(key, members[i].key, members[i].len)) {
-			members[i].take(&r->record, &span);
-			break;
-		}
-	}
+	if (next && field >= FIELD_MEMBER_)
+		members[field - FIELD_MEMBER_].take(&r->record, &span);
 	return next;
+}
+
+const char *gt_fields_scan(struct gt_scan *scan, const char *p, struct gt_fields *r)
+{
+	static const struct object_kind event = {find_member, take_member};
+
+	return walk(scan, p, r, &r->keys, &event);
 }

@@ -218,7 +218,7 @@ static int read_element(struct reader *r)
 		r->scan.loose = false;
 		if (object) {
 			clear_record(&r->taker.record);
-			next = gt_scan_object(&r->scan, r->in.data, gt_fields_member, &r->taker);
+			next = gt_fields_scan(&r->scan, r->in.data, &r->taker);
 		} else {
 			next = gt_scan_value(&r->scan, r->in.data, &other);
 		}

@@ -8,8 +8,12 @@
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
+#ifdef __SSE2__
+#include <emmintrin.h>
+#endif
 
 #include "core/guest/text.h"
+#include "readers/chrome/digits.h"
 
 const char *gt_scan_fail(struct gt_scan *scan, const char *p, const char *why)
 {
@@ -18,31 +22,45 @@ const char *gt_scan_fail(struct gt_scan *scan, const char *p, const char *why)
 	return NULL;
 }
 
+#ifdef __SSE2__
+/* The first byte that is not a plain string character: a quote, backslash or control character. */
+static inline const char *skip_plain(const char *p)
+{
+	const __m128i quote = _mm_set1_epi8('"'), backslash = _mm_set1_epi8('\\');
+	const __m128i control = _mm_set1_epi8(0x1f);
+
+	for (;; p += 16) {
+		__m128i text = _mm_loadu_si128((const __m128i *)p);
+		__m128i stop =
+			_mm_or_si128(_mm_cmpeq_epi8(text, quote), _mm_cmpeq_epi8(text, backslash));
+		unsigned int bits;
+
+		stop = _mm_or_si128(stop, _mm_cmpeq_epi8(_mm_min_epu8(text, control), text));
+		bits = (unsigned int)_mm_movemask_epi8(stop);
+		if (bits)
+			return p + __builtin_ctz(bits);
+	}
+}
+#else
 /* Sets 0x80 in the first byte of @word that is below @n; later bytes may be wrong. */
 static inline uint64_t first_below(uint64_t word, uint64_t n)
 {
 	return (word - 0x0101010101010101u * n) & ~word & 0x8080808080808080u;
 }
 
-/* The first byte that is not a plain string character: a quote, backslash or control character. */
+/* The same, eight bytes at a time. */
 static inline const char *skip_plain(const char *p)
 {
-#if __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
 	for (;; p += 8) {
-		uint64_t word, stop;
+		uint64_t word = gt_digits_load(p), stop;
 
-		memcpy(&word, p, 8);
 		stop = first_below(word, 0x20) | first_below(word ^ 0x2222222222222222u, 1) |
 		       first_below(word ^ 0x5c5c5c5c5c5c5c5cu, 1);
 		if (stop)
 			return p + (__builtin_ctzll(stop) >> 3);
 	}
-#else
-	while ((unsigned char)*p >= 0x20 && *p != '"' && *p != '\\')
-		p++;
-	return p;
-#endif
 }
+#endif
 
 static int hex_digit(char c)
 {
@@ -90,13 +108,22 @@ const char *gt_scan_string(struct gt_scan *scan, const char *p, struct gt_span *
 	return p + 1;
 }
 
-static const char *scan_digits(struct gt_scan *scan, const char *p)
+static inline const char *skip_digits(const char *p)
 {
-	if (*p < '0' || *p > '9')
-		return gt_scan_fail(scan, p, "digit expected");
-	while (*p >= '0' && *p <= '9')
-		p++;
+	unsigned int n;
+
+	do {
+		n = gt_digits_count(gt_digits_load(p));
+		p += n;
+	} while (n == 8);
 	return p;
+}
+
+static inline const char *scan_digits(struct gt_scan *scan, const char *p)
+{
+	const char *behind = skip_digits(p);
+
+	return behind == p ? gt_scan_fail(scan, p, "digit expected") : behind;
 }
 
 static const char *scan_number(struct gt_scan *scan, const char *p)
@@ -189,8 +216,7 @@ static bool nest_in_object(const struct nesting *nest)
 	return nest->bits[(nest->depth - 1) / 64] >> (nest->depth - 1) % 64 & 1;
 }
 
-/* Key and colon of a member; @p is at the quote. */
-static const char *scan_key(struct gt_scan *scan, const char *p, struct gt_span *ret_key)
+const char *gt_scan_key(struct gt_scan *scan, const char *p, struct gt_span *ret_key)
 {
 	if (*p != '"')
 		return gt_scan_fail(scan, p, "key expected");
@@ -228,7 +254,7 @@ static const char *nest_next(struct gt_scan *scan, const char *p, struct nesting
 							   : "',' or ']' expected");
 			p = gt_scan_blanks(p + 1);
 		}
-		return object ? scan_key(scan, p, &key) : p;
+		return object ? gt_scan_key(scan, p, &key) : p;
 	}
 }
 
@@ -255,13 +281,35 @@ static const char *scan_nested(struct gt_scan *scan, const char *p)
 	return p;
 }
 
+/* An array without brackets inside. NULL: it is another or invalid, which scan_nested finds out. */
+static const char *scan_flat(struct gt_scan *scan, const char *p)
+{
+	struct gt_span scalar;
+
+	for (;;) {
+		p = gt_scan_blanks(p + 1);
+		if (*p == '[' || *p == '{')
+			return NULL;
+		p = scan_scalar(scan, p, &scalar);
+		if (!p)
+			return NULL;
+		p = gt_scan_blanks(p);
+		if (*p == ']')
+			return p + 1;
+		if (*p != ',')
+			return NULL;
+	}
+}
+
 const char *gt_scan_value(struct gt_scan *scan, const char *p, struct gt_span *ret_value)
 {
 	const char *start = p;
 
 	if (*p != '{' && *p != '[')
 		return scan_scalar(scan, p, ret_value);
-	p = scan_nested(scan, p);
+	p = *p == '[' ? scan_flat(scan, p) : NULL;
+	if (!p)
+		p = scan_nested(scan, start);
 	if (!p)
 		return NULL;
 	if ((size_t)(p - start) > UINT32_MAX / 2)
@@ -280,7 +328,7 @@ const char *gt_scan_object(struct gt_scan *scan, const char *p, gt_scan_member m
 	if (*p == '}')
 		return p + 1;
 	for (;;) {
-		p = scan_key(scan, p, &key);
+		p = gt_scan_key(scan, p, &key);
 		if (!p)
 			return NULL;
 		p = member(scan, &key, p, data);
@@ -417,25 +465,21 @@ static bool decimal_round(struct decimal *number, int64_t *ret_value)
 	return true;
 }
 
-/* Parses the most common form: up to 15 digits, a point, three digits. */
+/* Parses the most common form: up to 15 digits, a point, up to three digits. */
 static bool plain_ns(const struct gt_span *span, int64_t *ret_ns)
 {
-	const char *p = span->text, *end = p + span->len;
-	int64_t value = 0;
-	int missing = 3;
+	static const uint64_t unit[] = {1000, 100, 10, 1};
+	const char *end = span->text + span->len;
+	uint32_t fraction = 3, whole;
+	uint64_t us, rest = 0;
 
-	if (span->len > 18)
+	while (fraction && (span->len < fraction + 2 || end[-1 - (int)fraction] != '.'))
+		fraction--;
+	whole = span->len - fraction - (fraction > 0);
+	if (whole > 15 || !gt_digits_read(span->text, whole, &us) ||
+	    (fraction && !gt_digits_read(end - fraction, fraction, &rest)))
 		return false;
-	for (; p < end && *p >= '0' && *p <= '9'; p++)
-		value = value * 10 + (*p - '0');
-	if (p < end && *p == '.')
-		for (p++; p < end && missing && *p >= '0' && *p <= '9'; p++, missing--)
-			value = value * 10 + (*p - '0');
-	if (p != end || value > INT64_MAX / 1000)
-		return false;
-	for (; missing; missing--)
-		value *= 10;
-	*ret_ns = value;
+	*ret_ns = (int64_t)(us * 1000 + rest * unit[fraction]);
 	return true;
 }
 
@@ -445,7 +489,7 @@ bool gt_span_ns(const struct gt_span *span, int64_t *ret_ns)
 
 	if (span->kind != GT_SPAN_NUMBER && span->kind != GT_SPAN_STRING)
 		return false;
-	if (span->len && plain_ns(span, ret_ns))
+	if (plain_ns(span, ret_ns))
 		return true;
 	if (!decimal_parse(span, &number))
 		return false;
@@ -456,15 +500,12 @@ bool gt_span_ns(const struct gt_span *span, int64_t *ret_ns)
 bool gt_span_int(const struct gt_span *span, int64_t *ret_value)
 {
 	struct decimal number;
-	int64_t value = 0;
-	uint32_t i;
+	uint64_t value;
 
 	if (span->kind != GT_SPAN_NUMBER && span->kind != GT_SPAN_STRING)
 		return false;
-	for (i = 0; i < span->len && i < 18 && span->text[i] >= '0' && span->text[i] <= '9'; i++)
-		value = value * 10 + (span->text[i] - '0');
-	if (span->len && i == span->len) {
-		*ret_value = value;
+	if (gt_digits_read(span->text, span->len, &value)) {
+		*ret_value = (int64_t)value;
 		return true;
 	}
 	return decimal_parse(span, &number) && decimal_round(&number, ret_value);

@@ -47,7 +47,7 @@ struct gt_scan {
 /* First byte at or after @p that is not JSON white space. */
 static inline const char *gt_scan_blanks(const char *p)
 {
-	while (*p == ' ' || *p == '\n' || *p == '\t' || *p == '\r')
+	while ((unsigned char)*p <= ' ' && (*p == ' ' || *p == '\n' || *p == '\t' || *p == '\r'))
 		p++;
 	return p;
 }
@@ -60,6 +60,9 @@ const char *gt_scan_value(struct gt_scan *scan, const char *p, struct gt_span *r
 
 /* Scans a string whose opening quote is at @p. */
 const char *gt_scan_string(struct gt_scan *scan, const char *p, struct gt_span *ret_value);
+
+/* Scans a key whose opening quote is at @p, and the colon. Returns where its value starts. */
+const char *gt_scan_key(struct gt_scan *scan, const char *p, struct gt_span *ret_key);
 
 /*
  * Walks the members of the object that starts at @p. @member gets each key and the start of its

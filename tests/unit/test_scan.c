@@ -212,3 +212,39 @@ Test(scan, members_and_elements)
 	cr_assert_eq(count, 3);
 	free(text);
 }
+
+Test(scan, numbers_of_each_length)
+{
+	static const char others[] = "/:\x01\xff\xb0 x";
+	char text[24];
+
+	for (uint32_t length = 1; length <= 18; length++) {
+		struct gt_span span = {.text = text, .len = length, .kind = GT_SPAN_NUMBER};
+		int64_t value, ns;
+
+		memcpy(text, "987654321012345678", length);
+		text[length] = 0;
+		cr_assert(gt_span_int(&span, &value), "%s", text);
+		cr_assert_eq(value, strtoll(text, NULL, 10), "%s", text);
+		for (uint32_t fraction = 1; fraction <= 3 && length <= 15; fraction++) {
+			span.len = length + 1 + fraction;
+			memcpy(text + length, ".123", fraction + 1);
+			cr_assert(gt_span_ns(&span, &ns), "%.*s", (int)span.len, text);
+			cr_assert_eq(ns,
+				     value * 1000 + (fraction == 1   ? 100
+						     : fraction == 2 ? 120
+								     : 123),
+				     "%.*s", (int)span.len, text);
+		}
+		span.len = length;
+		for (uint32_t i = 0; i < length; i++) {
+			char digit = text[i];
+
+			for (const char *other = others; *other; other++) {
+				text[i] = *other;
+				cr_assert(!gt_span_int(&span, &value), "byte %u of %u", i, length);
+			}
+			text[i] = digit;
+		}
+	}
+}
