@@ -263,11 +263,11 @@ static void open_chunk(struct gt_ahead *ahead, uint64_t chunk)
 static void unpack(const struct place *place, const struct packed_event *packed,
 		   struct gt_trace_event *ret_record)
 {
-	const struct gt_span *arg = place->args.at + packed->first_arg;
+	size_t arg = packed->first_arg;
 
 	memcpy(ret_record, packed->head, HEAD);
 	for (uint64_t left = ret_record->arg_mask; left; left &= left - 1)
-		ret_record->arg[__builtin_ctzll(left)] = *arg++;
+		ret_record->arg[__builtin_ctzll(left)] = place->args.at[arg++];
 }
 
 bool gt_ahead_take(struct gt_ahead *ahead, uint64_t byte, struct gt_trace_event *ret_record,
