@@ -36,6 +36,8 @@ struct gt_correlate {
 	uint8_t *evicted;  /* bit per id; NULL: none was, or there is no memory */
 	uint8_t *answered; /* of those, the ones that an operation came of */
 	uint64_t late; /* calls whose first operation came after they were evicted, listed ones */
+	struct gt_correlate_answers answers;
+	uint64_t stored, left; /* calls with GPU work; of these, those that are in no ring */
 };
 
 struct gt_correlate *gt_correlate_new(uint32_t max_entries)
@@ -173,10 +175,12 @@ uint32_t gt_correlate_put(struct gt_correlate *table, uint32_t correlation,
 	       grow(table))
 		entry = slot_of(table->entries, table->size, correlation);
 	early = entry->correlation == correlation && is_early(entry) ? entry->operations : 0;
-	if (entry->correlation == correlation)
+	if (entry->correlation == correlation) {
 		table->counts.in_flight -= is_waiting(entry);
-	else if (entry->correlation)
+		table->stored -= is_waiting(entry);
+	} else if (entry->correlation) {
 		evict(table, entry);
+	}
 	if (table->evicted)
 		set_bit(table->evicted, correlation, false);
 	*entry = (struct correlate_entry){.correlation = correlation,
@@ -186,6 +190,7 @@ uint32_t gt_correlate_put(struct gt_correlate *table, uint32_t correlation,
 					  .launch = *launch};
 	entry->launch.known = entry->launch.first = true;
 	table->counts.in_flight += is_waiting(entry);
+	table->stored += is_waiting(entry);
 	return early;
 }
 
@@ -250,6 +255,7 @@ static enum gt_correlate_found find_evicted(struct gt_correlate *table, uint32_t
 	if (!has_bit(table->answered, correlation)) {
 		table->counts.in_flight--;
 		table->late++;
+		table->answers.evicted++;
 	}
 	set_bit(table->answered, correlation, true);
 	return GT_CORRELATE_EVICTED;
@@ -267,6 +273,7 @@ enum gt_correlate_found gt_correlate_match(struct gt_correlate *table, uint32_t 
 	if (is_early(entry))
 		return GT_CORRELATE_UNKNOWN;
 	table->counts.in_flight -= is_waiting(entry);
+	table->answers.listed += is_waiting(entry);
 	*ret_launch = entry->launch;
 	entry->launch.first = false;
 	entry->operations++;
@@ -295,6 +302,16 @@ uint64_t gt_correlate_give_up(struct gt_correlate *table)
 struct gt_correlate_counts gt_correlate_count(const struct gt_correlate *table)
 {
 	return table->counts;
+}
+
+struct gt_correlate_answers gt_correlate_answered(const struct gt_correlate *table)
+{
+	return table->answers;
+}
+
+void gt_correlate_leave_rings(struct gt_correlate *table)
+{
+	table->left = table->stored;
 }
 
 static struct gt_correlate_aim aim_in_spool(const struct correlate_entry *entry)
@@ -375,8 +392,19 @@ static bool inherit_bits(struct gt_correlate *table, const struct gt_spool_view 
 }
 
 /* A table that found no room in the spool is gone with its process: how many were in flight is
- * known. */
-void gt_correlate_inherit(struct gt_correlate *table, const struct gt_spool_view *view)
+ * known. Calls that a ring still has are stored again, and operations that come again are of
+ * unknown calls. */
+static uint64_t unlisted_in(const struct gt_correlate *dead, uint64_t evicted,
+			    const struct gt_correlate_answers *counted)
+{
+	int64_t unlisted = (int64_t)(dead->counts.in_flight - evicted - dead->stored + dead->left +
+				     dead->answers.listed - counted->listed);
+
+	return unlisted > 0 ? (uint64_t)unlisted : 0;
+}
+
+void gt_correlate_inherit(struct gt_correlate *table, const struct gt_spool_view *view,
+			  const struct gt_correlate_answers *counted)
 {
 	const struct gt_correlate *dead = gt_spool_view_root(view, GT_SPOOL_CALLS, sizeof(*dead));
 	uint64_t evicted;
@@ -388,9 +416,9 @@ void gt_correlate_inherit(struct gt_correlate *table, const struct gt_spool_view
 	table->counts.unlisted = dead->counts.unlisted;
 	table->late = dead->late;
 	if (!entries_in_spool(view, dead))
-		table->counts.unlisted += dead->counts.in_flight - evicted;
+		table->counts.unlisted += unlisted_in(dead, evicted, counted);
 	if (!dead->counts.evicted || inherit_bits(table, view, dead))
 		table->counts.in_flight += evicted;
 	else
-		table->counts.unlisted += evicted;
+		table->counts.unlisted += evicted + dead->answers.evicted - counted->evicted;
 }

@@ -76,8 +76,21 @@ void gt_correlate_each(const struct gt_spool_view *view,
 /* For recovery: stores a call of the spool. The table grows rather than evict another of them. */
 void gt_correlate_restore(struct gt_correlate *table, const struct gt_correlate_call *call);
 
-/* For recovery: takes over what a spool's table has evicted, and what of it is not in the spool. */
-void gt_correlate_inherit(struct gt_correlate *table, const struct gt_spool_view *view);
+/* How many calls an operation came of that were in flight until then. */
+struct gt_correlate_answers {
+	uint64_t listed, evicted; /* in the table, and not any more */
+};
+
+/* So far. */
+struct gt_correlate_answers gt_correlate_answered(const struct gt_correlate *table);
+
+/* The calls that were stored so far leave their rings: recovery has them no more than once. */
+void gt_correlate_leave_rings(struct gt_correlate *table);
+
+/* For recovery: takes over what a spool's table has evicted, and what of it is not in the spool.
+ * @counted: as of the operations that do not come again; of others calls are in flight. */
+void gt_correlate_inherit(struct gt_correlate *table, const struct gt_spool_view *view,
+			  const struct gt_correlate_answers *counted);
 
 /* A call whose work may be under way. */
 struct gt_correlate_waiting {

@@ -245,7 +245,8 @@ static int make_stores(struct recovery *r)
 	gt_modules_restore(p->stores.modules, &r->view);
 	gt_call_stacks_freeze(&p->stacks); /* what this process has loaded is another's */
 	gt_replay_stores_stacks(&r->stores);
-	gt_replay_stores_launches(&r->stores, p->join.calls);
+	gt_replay_stores_launches(&r->stores, p->join.calls,
+				  &gt_spooled_read(r->spooled)->answered);
 	gt_ranges_restore_libraries(p->ranges, &r->view);
 	if (r->kept.store)
 		describe_dump(r);

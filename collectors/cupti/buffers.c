@@ -389,6 +389,11 @@ void gt_cupti_buffers_begin(const struct gt_cupti_buffer *buffer, uint64_t now)
 	note_reading(buffer, now);
 }
 
+bool gt_cupti_buffers_are_outside(const struct gt_cupti_buffer *buffer)
+{
+	return gt_spool_is_open() && !gt_spool_holds(buffer->data);
+}
+
 void gt_cupti_buffers_recycle(const struct gt_cupti_buffer *buffer, uint64_t now)
 {
 	struct gt_cupti_slot *slot = note_reading(buffer, now);

@@ -46,6 +46,9 @@ bool gt_cupti_buffers_complete(uint8_t *buffer, size_t valid);
  * written: recovery takes its times by the same clock. */
 void gt_cupti_buffers_begin(const struct gt_cupti_buffer *buffer, uint64_t now);
 
+/* There is a spool, and @buffer has found no room in it. */
+bool gt_cupti_buffers_are_outside(const struct gt_cupti_buffer *buffer);
+
 /* Drain thread: the oldest completed buffer. False: none. Undo with _recycle, at the trace time
  * @now. */
 bool gt_cupti_buffers_next(struct gt_cupti_buffer *ret_buffer);

@@ -107,13 +107,14 @@ static void read_record(const CUpti_Activity *record, const uint8_t *end,
 		gt_cupti_relay_put(record, size);
 }
 
-bool gt_cupti_read_begin(struct gt_cupti_reading *ret_reading, const struct gt_translate *translate)
+bool gt_cupti_read_begin(struct gt_cupti_reading *ret_reading, struct gt_translate *translate)
 {
 	*ret_reading = (struct gt_cupti_reading){.last = NULL};
 	gt_cupti_relay_serve();
 	if (gt_cupti_buffers_next(&ret_reading->buffer)) {
 		ret_reading->buffer.sampled = gt_clock_newest(translate->clock);
 		gt_cupti_buffers_begin(&ret_reading->buffer, translate->now);
+		translate->outside = gt_cupti_buffers_are_outside(&ret_reading->buffer);
 		return true;
 	}
 	gt_cupti_buffers_prepare(translate->spill, translate->context);

@@ -71,8 +71,7 @@ struct gt_cupti_reading {
 /* Drain thread: _begin starts with the oldest completed buffer, _part reads some records of it, so
  * that other work can be done in between. _begin is false when there is none, _part after the last
  * part of its buffer. @records is increased. */
-bool gt_cupti_read_begin(struct gt_cupti_reading *ret_reading,
-			 const struct gt_translate *translate);
+bool gt_cupti_read_begin(struct gt_cupti_reading *ret_reading, struct gt_translate *translate);
 bool gt_cupti_read_part(struct gt_cupti_reading *reading, struct gt_translate *translate,
 			uint64_t *records);
 

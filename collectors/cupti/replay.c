@@ -321,6 +321,7 @@ void gt_cupti_replay_delivered(struct gt_translate *translate)
 		translate->borrowed = buffer.foreign;
 		buffer.sampled = gt_clock_newest(translate->clock);
 		gt_cupti_buffers_begin(&buffer, translate->now);
+		translate->outside = gt_cupti_buffers_are_outside(&buffer);
 		gt_ledger_add(translate->ledger, GT_LEDGER_RECORDS_UNREADABLE_BYTES,
 			      gt_cupti_replay(&how, buffer.data, buffer.valid));
 		if (translate->read)

@@ -310,12 +310,16 @@ void gt_call_join_record(struct gt_call_join *join, struct gt_event *event)
 	enum gt_correlate_found found;
 
 	if (!is_of_call(event)) {
-		if (!gt_loadings_hold(&join->loadings, event))
+		if (gt_loadings_hold(&join->loadings, event))
+			join->moves++;
+		else
 			gt_outlet_event(join->outlet, event);
 		return;
 	}
-	if (join->loadings.count)
+	if (join->loadings.count) {
+		join->moves++;
 		gt_loadings_see(&join->loadings, event, join->outlet);
+	}
 	if (is_unwanted(join, event))
 		leave_out(join, event->kind);
 	gt_unanswered_record(&join->unanswered);
@@ -346,10 +350,21 @@ uint64_t gt_call_join_waiting_key(const void *context, uint64_t index)
 					    : &join->loadings.events[index - first].event);
 }
 
+void gt_call_join_gone(struct gt_call_join *join, uint64_t key)
+{
+	struct gt_event event = {.kind = gt_waiting_key_kind(key),
+				 .correlation = gt_waiting_key_correlation(key)};
+
+	if (gt_waiting_key_is_plain(key) && is_of_call(&event) &&
+	    link_launch(join, &event) == GT_CORRELATE_UNKNOWN)
+		count_stray(join, &event);
+}
+
 void gt_call_join_spill(struct gt_call_join *join)
 {
 	struct gt_waiting *waiting = &join->unlinked;
 
+	join->moves++;
 	for (size_t i = 0; i < waiting->count; i++) {
 		struct gt_event *event = &waiting->events[i].event;
 		enum gt_correlate_found found = link_launch(join, event);
@@ -369,6 +384,7 @@ void gt_call_join_settle(struct gt_call_join *join, bool all)
 	uint64_t now = gt_call_join_waiting(join) ? gt_clock_now() : 0;
 	size_t kept = 0;
 
+	join->moves++;
 	for (size_t i = 0; i < waiting->count; i++) {
 		struct gt_waiting_event *record = &waiting->events[i];
 		enum gt_correlate_found found = link_launch(join, &record->event);

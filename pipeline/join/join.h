@@ -36,6 +36,7 @@ struct gt_call_join {
 	bool has_calls;             /* false: no record waits for one */
 	struct gt_waiting unlinked; /* records whose call has not returned yet */
 	struct gt_waiting loadings; /* records of loading whose kernel has not come yet */
+	uint64_t moves; /* changes when there may be another record at a gt_call_join_waiting_key */
 	struct gt_ties ties;
 	struct gt_unanswered unanswered;
 	struct gt_in_flight flight;
@@ -99,6 +100,10 @@ uint64_t gt_call_join_waiting(const struct gt_call_join *join);
 
 /* gt_waiting_key of one of them; @join: struct gt_call_join. */
 uint64_t gt_call_join_waiting_key(const void *join, uint64_t index);
+
+/* Recovery: a record that waited, by its key, and that is gone with its buffer. Its call is not in
+ * flight. */
+void gt_call_join_gone(struct gt_call_join *join, uint64_t key);
 
 /* Writes all that waits: its records leave the spool. */
 void gt_call_join_spill(struct gt_call_join *join);

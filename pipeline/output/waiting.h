@@ -26,6 +26,24 @@ bool gt_waiting_push(struct gt_waiting *waiting, const struct gt_event *event);
 /* Tells one record of GPU work from another, also when it is read again from the same buffer. */
 uint64_t gt_waiting_key(const struct gt_event *event);
 
+/* Whether a key tells what its record is: it does not for nodes of graphs. */
+static inline bool gt_waiting_key_is_plain(uint64_t key)
+{
+	return (uint32_t)key < GT_EVENT_COUNT_;
+}
+
+/* The kind in it, if it does. */
+static inline uint32_t gt_waiting_key_kind(uint64_t key)
+{
+	return (uint32_t)key;
+}
+
+/* The same of the call. */
+static inline uint32_t gt_waiting_key_correlation(uint64_t key)
+{
+	return (uint32_t)(key >> 32);
+}
+
 /* Forgets all of them, and their memory. */
 void gt_waiting_free(struct gt_waiting *waiting);
 

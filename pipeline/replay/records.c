@@ -45,9 +45,10 @@ static int copy_keys(struct gt_replay_records *r, const struct gt_spooled_read *
 
 	if (!keys || !bytes)
 		return 0;
-	r->waited = gt_memory_map(bytes);
+	r->waited = gt_memory_map(bytes + read->count * sizeof(*r->came));
 	if (!r->waited)
 		return -ENOMEM;
+	r->came = (bool *)(r->waited + read->count);
 	memcpy(r->waited, keys, bytes);
 	r->waited_count = read->count;
 	qsort(r->waited, r->waited_count, sizeof(*r->waited), by_key);
@@ -61,12 +62,13 @@ int gt_replay_records_init(struct gt_replay_records *r, const struct gt_spooled 
 		return -ENOMEM;
 	memcpy(r->notes, &spooled->notes, sizeof(*r->notes));
 	r->kernels = &spooled->kernels;
+	r->unlisted = gt_spooled_read(spooled)->unlisted;
 	return copy_keys(r, gt_spooled_read(spooled));
 }
 
 void gt_replay_records_fini(struct gt_replay_records *r)
 {
-	gt_memory_unmap(r->waited, r->waited_count * sizeof(*r->waited));
+	gt_memory_unmap(r->waited, r->waited_count * (sizeof(*r->waited) + sizeof(*r->came)));
 	gt_memory_unmap(r->notes, sizeof(*r->notes));
 	r->waited = NULL;
 	r->notes = NULL;
@@ -300,11 +302,29 @@ static void learn_lengths(const struct gt_replay_records *r)
 
 /* ---- buffers that the process had read ---- */
 
-static bool waited(const struct gt_replay_records *r, const struct gt_event *event)
+static bool waited(struct gt_replay_records *r, const struct gt_event *event)
 {
 	uint64_t key = gt_waiting_key(event);
+	const uint64_t *found = NULL;
 
-	return bsearch(&key, r->waited, r->waited_count, sizeof(key), by_key);
+	if (r->waited_count)
+		found = bsearch(&key, r->waited, r->waited_count, sizeof(key), by_key);
+	while (found && found > r->waited && found[-1] == key)
+		found--;
+	if (found)
+		r->came[found - r->waited] = true;
+	return found;
+}
+
+/* Their buffers were not in the spool. Those that had no room in the list are taken for records of
+ * lost calls, as so many hardly wait for others; if they were in the spool, too, they were not
+ * counted as such. */
+static void settle_gone(const struct gt_replay_records *r)
+{
+	for (size_t i = 0; i < r->waited_count; i++)
+		if (!r->came[i] && (!i || r->waited[i] != r->waited[i - 1]))
+			gt_call_join_gone(r->join, r->waited[i]);
+	gt_ledger_add(r->translate->ledger, GT_LEDGER_LAUNCHES_UNLINKED, r->unlisted);
 }
 
 /* The translator's functions, while records are read again. */
@@ -406,4 +426,5 @@ void gt_replay_buffers(struct gt_replay_records *r)
 	learn_lengths(r);
 	for (uint32_t i = 0; i < r->buffer_count; i++)
 		take_buffer(r, &r->buffers[i]);
+	settle_gone(r);
 }

@@ -34,8 +34,10 @@ struct gt_replay_records {
 	struct gt_translate_notes *notes; /* a copy of the spool's, which is added to */
 	const struct gt_kernel_names *kernels;
 	uint64_t *waited; /* gt_waiting_key of records that waited, sorted */
+	bool *came;       /* of each, whether it was read again; in the same memory */
 	size_t waited_count;
 	struct gt_ledger late; /* what became of those */
+	uint64_t unlisted;     /* others that waited */
 	struct gt_cupti_spooled buffers[GT_CUPTI_BUFFERS_MAX];
 	uint32_t buffer_count;
 	uint64_t counters[GT_THREAD_COUNTERS_]; /* of all threads, as they counted */

@@ -116,10 +116,11 @@ static void take_launch(void *context, const struct gt_correlate_call *from)
 	gt_correlate_restore(launches->calls, &call);
 }
 
-void gt_replay_stores_launches(struct gt_replay_stores *r, struct gt_correlate *calls)
+void gt_replay_stores_launches(struct gt_replay_stores *r, struct gt_correlate *calls,
+			       const struct gt_correlate_answers *counted)
 {
 	struct launches launches = {.stores = r, .calls = calls};
 
-	gt_correlate_inherit(calls, r->view);
+	gt_correlate_inherit(calls, r->view, counted);
 	gt_correlate_each(r->view, take_launch, &launches);
 }

@@ -12,6 +12,7 @@
 #include "core/stack.h"
 
 struct gt_correlate;
+struct gt_correlate_answers;
 
 /* Given: the first four; the rest is made by _init. */
 struct gt_replay_stores {
@@ -32,8 +33,10 @@ void gt_replay_stores_fini(struct gt_replay_stores *stores);
 /* All stacks, under their old numbers. */
 void gt_replay_stores_stacks(struct gt_replay_stores *stores);
 
-/* All launches whose work had not come, into @calls. Behind the stacks. */
-void gt_replay_stores_launches(struct gt_replay_stores *stores, struct gt_correlate *calls);
+/* All launches whose work had not come, into @calls. @counted: those of which it had, and does not
+ * come again. Behind the stacks. */
+void gt_replay_stores_launches(struct gt_replay_stores *stores, struct gt_correlate *calls,
+			       const struct gt_correlate_answers *counted);
 
 /* Our copy of a string of the spool; NULL: there is none. */
 const struct gt_string *gt_replay_stores_string(const struct gt_replay_stores *stores,

@@ -44,6 +44,8 @@ static void take_event(void *context, struct gt_event *event)
 	if (event->kind == GT_EVENT_DEVICE)
 		fill_device(gpu->metadata, &event->device);
 	gt_call_join_record(gpu->join, event);
+	if (gpu->translate.outside)
+		gt_release_note_read(gpu->spooling, gpu->join);
 }
 
 static void take_tie(void *context, uint32_t correlation, uint32_t id)

@@ -67,6 +67,7 @@ void gt_release_rings(const struct gt_release *release)
 	if (!keep) {
 		gt_spooling_rings(release->spooling);
 		gt_osrt_settle();
+		gt_correlate_leave_rings(release->join->calls);
 	}
 	for (struct gt_thread *t = gt_threads_first(); t; t = t->next)
 		if (!keep || gt_ring_is_pressed(&t->ring))
@@ -76,8 +77,11 @@ void gt_release_rings(const struct gt_release *release)
 void gt_release_note_read(const struct gt_spooling *spooling, const struct gt_call_join *join)
 {
 	const struct gt_spooled_waiting waiting = {.count = gt_call_join_waiting(join),
+						   .moves = join->moves,
 						   .key = gt_call_join_waiting_key,
-						   .context = join};
+						   .is_plain = gt_waiting_key_is_plain,
+						   .context = join,
+						   .answered = gt_correlate_answered(join->calls)};
 
 	gt_spooling_read(spooling, &waiting);
 }
@@ -88,6 +92,7 @@ void gt_release_all(const struct gt_release *release)
 		return;
 	gt_spooling_rings(release->spooling);
 	gt_osrt_settle();
+	gt_correlate_leave_rings(release->join->calls);
 	gt_release_note_read(release->spooling, release->join);
 	gt_spooling_ranges(release->spooling)->count = 0; /* that file has them */
 	gt_spooling_ranges_kept(release->spooling);

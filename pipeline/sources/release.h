@@ -28,7 +28,7 @@ struct gt_release {
 /* After each round over the rings: writes the text made of them, then gives their records back. */
 void gt_release_rings(const struct gt_release *release);
 
-/* The counts of the buffers that were read so far go to the spool: see gt_spooling_read. */
+/* The counts of what was read so far go to the spool: see gt_spooling_read. */
 void gt_release_note_read(const struct gt_spooling *spooling, const struct gt_call_join *join);
 
 /* After each round: GPU work that is old enough is written, its buffers are given back, and the

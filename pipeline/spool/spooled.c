@@ -167,8 +167,10 @@ static const enum gt_ledger_key of_buffers[] = {
 	GT_LEDGER_LAUNCHES_UNLINKED,
 };
 
+/* For each record of a buffer that is not in the spool: a loop takes three times as long. */
 void gt_spooled_copy_read(struct gt_ledger *to, const struct gt_ledger *from)
 {
+#pragma GCC unroll 64
 	for (size_t i = 0; i < sizeof(of_buffers) / sizeof(of_buffers[0]); i++)
 		to->count[of_buffers[i]] = from->count[of_buffers[i]];
 }
@@ -206,24 +208,44 @@ void gt_spooling_rings(const struct gt_spooling *spooling)
 		copy_rings(&spooling->spooled->ledger, spooling->ledger);
 }
 
-/* False: no room. The smaller array stays in the spool: together they are as large as this one. */
-static bool make_room(struct gt_spooled_read *read, uint64_t count)
+/* The smaller array stays in the spool: together they are as large as this one. */
+static void make_room(struct gt_spooled_read *read, uint64_t count)
 {
 	uint64_t capacity = read->capacity ? read->capacity : READ_KEYS;
 	uint64_t *keys;
 
-	if (count <= read->capacity)
-		return true;
 	while (capacity < count)
 		capacity *= 2;
 	keys = gt_spool_map(capacity * sizeof(*keys));
-	if (!gt_spool_holds(keys)) {
+	read->is_short = !gt_spool_holds(keys);
+	if (read->is_short) {
 		gt_memory_unmap(keys, capacity * sizeof(*keys));
-		return false;
+		return;
 	}
 	read->keys = keys;
 	read->capacity = capacity;
-	return true;
+	read->count = read->seen = read->unlisted = 0;
+}
+
+/* Adds those that are not in the list yet. Where there is no room it is tried again in the next
+ * round. Of a graph many may wait, for one launch. */
+static void copy_waiting(struct gt_spooled_read *read, const struct gt_spooled_waiting *waiting)
+{
+	if (read->moves != waiting->moves) {
+		read->count = read->seen = read->unlisted = 0;
+		read->is_short = false;
+	}
+	read->moves = waiting->moves;
+	if (waiting->count > read->capacity && !read->is_short)
+		make_room(read, waiting->count);
+	for (; read->seen < waiting->count; read->seen++) {
+		uint64_t key = waiting->key(waiting->context, read->seen);
+
+		if (read->count < read->capacity)
+			read->keys[read->count++] = key;
+		else
+			read->unlisted += waiting->is_plain(key);
+	}
 }
 
 void gt_spooling_read(const struct gt_spooling *spooling, const struct gt_spooled_waiting *waiting)
@@ -237,9 +259,8 @@ void gt_spooling_read(const struct gt_spooling *spooling, const struct gt_spoole
 	other = !atomic_load(&spooled->last_read);
 	read = &spooled->read[other];
 	gt_spooled_copy_read(&read->ledger, spooling->ledger);
-	read->count = make_room(read, waiting->count) ? waiting->count : read->capacity;
-	for (uint64_t i = 0; i < read->count; i++)
-		read->keys[i] = waiting->key(waiting->context, i);
+	read->answered = waiting->answered;
+	copy_waiting(read, waiting);
 	atomic_store(&spooled->last_read, other);
 }
 

@@ -16,6 +16,7 @@
 #include "collectors/call/kernel_names.h"
 #include "collectors/cupti/records/translate.h"
 #include "core/config.h"
+#include "core/correlate.h"
 #include "core/guest/clock.h"
 #include "core/losses.h"
 #include "core/schema/ledger.h"
@@ -35,12 +36,17 @@ struct gt_spooled_claims {
 	struct gt_ledger ledger;
 };
 
-/* The records of all buffers that are marked as read. */
+/* The records of all buffers that are marked as read, and of those that are not in the spool. */
 struct gt_spooled_read {
 	struct gt_ledger ledger; /* only what gt_spooled_copy_read copies */
+	struct gt_correlate_answers answered;
 	/* of those that wait for their call: not counted in full */
 	uint64_t *keys;
 	uint64_t capacity, count;
+	uint64_t unlisted; /* others, for which there was no room, but those of nodes of graphs */
+	uint64_t seen;     /* how many were looked at */
+	uint64_t moves;    /* when: struct gt_spooled_waiting */
+	bool is_short;     /* there was no room then */
 };
 
 #define GT_SPOOLED_RANGES 256u
@@ -84,8 +90,11 @@ struct gt_spooled {
  * its buffer. */
 struct gt_spooled_waiting {
 	uint64_t count;
+	uint64_t moves; /* changes when there is another one at an index */
 	uint64_t (*key)(const void *context, uint64_t index);
+	bool (*is_plain)(uint64_t key); /* it is of no node of a graph */
 	const void *context;
+	struct gt_correlate_answers answered; /* of those that do not wait */
 };
 
 /* Keeps the spool of a session. Given: all but the first. */
@@ -130,8 +139,8 @@ void gt_spooling_cupti_clock(const struct gt_spooling *spooling);
 void gt_spooling_update(const struct gt_spooling *spooling, const struct gt_ledger *ledger);
 
 /* The counts of records of buffers are final, but for those that are @waiting for their call.
- * Before a buffer is marked as read, and before one leaves the spool; not while one is half read.
- */
+ * Before a buffer is marked as read, and before one leaves the spool; not while one that is in the
+ * spool is half read. */
 void gt_spooling_read(const struct gt_spooling *spooling, const struct gt_spooled_waiting *waiting);
 
 /* A file with @events calls and operations is removed although they may be here, too. */

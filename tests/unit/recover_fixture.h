@@ -57,14 +57,20 @@ static inline int count(const char *text, const char *what)
 	return found;
 }
 
+/* @data: of template_read, which is freed. */
+static inline char *recover_from(void *data, size_t size)
+{
+	cr_assert_eq(gt_recover_bytes(data, size, folder), 0);
+	free(data);
+	return read_trace(folder);
+}
+
 static inline char *recover(void)
 {
 	size_t size;
 	void *data = template_read(&size);
 
-	cr_assert_eq(gt_recover_bytes(data, size, folder), 0);
-	free(data);
-	return read_trace(folder);
+	return recover_from(data, size);
 }
 
 /* Of the last event with @what in it, in microseconds. */

@@ -34,8 +34,9 @@ static void template_calls(uint32_t first)
 	}
 }
 
-/* A completed buffer with a kernel for the first @kernels calls, each with the name @name. */
-static inline void template_kernels(uint32_t kernels, const char *name)
+/* A completed buffer with a kernel for each of @kernels calls from @first on, with the name @name.
+ */
+static inline void template_kernels_of(uint32_t first, uint32_t kernels, const char *name)
 {
 	uint64_t now = template.clock.first.realtime;
 	CUpti_ActivityKernel8 *record;
@@ -48,7 +49,7 @@ static inline void template_kernels(uint32_t kernels, const char *name)
 		record[i] = (CUpti_ActivityKernel8){.kind = CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL,
 						    .start = now + 1000 * (i + 1),
 						    .end = now + 1000 * (i + 1) + 500,
-						    .correlationId = i + 1,
+						    .correlationId = first + i,
 						    .streamId = 7,
 						    .gridX = 1,
 						    .gridY = 1,
@@ -58,6 +59,12 @@ static inline void template_kernels(uint32_t kernels, const char *name)
 						    .blockZ = 1,
 						    .name = name};
 	gt_cupti_buffers_complete(buffer, kernels * sizeof(*record));
+}
+
+/* The same for the first @kernels calls. */
+static inline void template_kernels(uint32_t kernels, const char *name)
+{
+	template_kernels_of(1, kernels, name);
 }
 
 /* False: there is no tmpfs here with enough room. */

@@ -10,7 +10,7 @@
 #include "pipeline/recorder/recorder.h"
 #include "pipeline/sources/collector.h"
 #include "pipeline/sources/release.h"
-#include "tests/unit/recover_fixture.h"
+#include "tests/unit/recover_counts.h"
 
 static void count_everything(void *part, struct gt_ledger *ledger)
 {
@@ -68,17 +68,6 @@ static bool is_counted_again(enum gt_ledger_key key)
 		    gt_ledger_kinds[i].left_out[2] == key || gt_ledger_kinds[i].left_out[3] == key)
 			return true;
 	return false;
-}
-
-static uint64_t count_in(const char *text, enum gt_ledger_key key)
-{
-	char name[64];
-	const char *at;
-
-	snprintf(name, sizeof(name), "\"%s\": ", gt_ledger_rows[key].json);
-	at = strstr(text, name);
-	cr_assert_not_null(at, "%s", name);
-	return strtoull(at + strlen(name), NULL, 10);
 }
 
 /* Killed behind a round, however it was counted. */
@@ -170,15 +159,6 @@ Test(recover, knows_calls_that_were_evicted)
 	free(text);
 }
 
-/* While it is not where it was made, no more of it can be had: as of one that is full. */
-static void hide_spool(bool hidden)
-{
-	char other[4096];
-
-	snprintf(other, sizeof(other), "%s.hidden", gt_spool_path());
-	cr_assert_eq(rename(hidden ? gt_spool_path() : other, hidden ? other : gt_spool_path()), 0);
-}
-
 /* The table of calls found no room in the spool when it grew: which were in flight is not known,
  * but how many were. */
 Test(recover, counts_launches_of_a_table_outside_of_the_spool)
@@ -198,6 +178,8 @@ Test(recover, counts_launches_of_a_table_outside_of_the_spool)
 	hide_spool(false);
 	for (uint32_t id = 4; id <= 10; id++)
 		gt_correlate_match(template.join.calls, id, &found);
+	gt_correlate_leave_rings(template.join.calls);
+	gt_release_note_read(&template.spooling, &template.join);
 	text = recover();
 	cr_expect_eq(count_in(text, GT_LEDGER_RECORDS_KERNEL), 3);
 	cr_expect_eq(count_in(text, GT_LEDGER_LAUNCHES_UNLINKED), 3);

@@ -104,6 +104,7 @@ struct gt_translate {
 	bool borrowed;      /* the record is a copy of another tool's: its pointers are not ours */
 	bool clock_changed; /* CUPTI's clock was, when its buffer had not been delivered yet */
 	bool relayed;       /* a copy goes to another tool, which frees what it points to */
+	bool outside;       /* its buffer found no room in the spool: a kill takes it along */
 	uint64_t now;       /* trace time when the record arrived; 0: not known */
 	uint64_t clock_untimed; /* records without times for that */
 	uint64_t then;          /* if it is not known: of records without times */
