@@ -85,7 +85,7 @@ void gt_clock_source_header(const struct gt_header *header, struct gt_clock_sour
 		s->monotonic = s->realtime = 0;
 }
 
-int gt_clock_source_meet(const struct gt_model *model, struct gt_clock_source *source)
+void gt_clock_source_span(const struct gt_model *model, struct gt_clock_source *source)
 {
 	int64_t base = source->first;
 
@@ -95,6 +95,11 @@ int gt_clock_source_meet(const struct gt_model *model, struct gt_clock_source *s
 	source->merged = model->merged.file;
 	if (source->merged && *model->merged.clock)
 		gt_clock_source_tell(model->merged.clock, source);
+}
+
+int gt_clock_source_meet(const struct gt_model *model, struct gt_clock_source *source)
+{
+	gt_clock_source_span(model, source);
 	return gt_meetings_take(model, NULL, NULL, true, &source->meetings);
 }
 

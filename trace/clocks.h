@@ -86,6 +86,9 @@ void gt_clock_source_header(const struct gt_header *header, struct gt_clock_sour
 /* Whether the clocks of both are related without collectives: one boot, or one host. */
 bool gt_clock_sources_are_one(const struct gt_clock_source *a, const struct gt_clock_source *b);
 
+/* Takes a model's times: all that is needed of one process alone. */
+void gt_clock_source_span(const struct gt_model *model, struct gt_clock_source *source);
+
 /* Takes the rest from a model: its times, and collectives. 0 or -ENOMEM. */
 int gt_clock_source_meet(const struct gt_model *model, struct gt_clock_source *source);
 

@@ -115,11 +115,37 @@ uint32_t gt_model_range_around(const struct gt_model *model, uint32_t range, int
 	return open_at(model, model->ranges.at[range].before, t);
 }
 
-uint32_t gt_model_call_before(const struct gt_model *model, uint32_t thread, int64_t t)
+/* Narrows where the first call of a row is that begins behind @t, in steps that grow from @near on:
+ * that one is far from the middle of the row, and most often next to it. */
+static void narrow(const struct gt_model *model, int64_t t, uint32_t near, uint32_t *low,
+		   uint32_t *high)
+{
+	const struct gt_call_row *at = model->calls.at;
+	size_t step = 1;
+
+	if (at[near].start <= t) {
+		*low = near + 1;
+		for (; *high - *low > step && at[*low + step].start <= t; step *= 2)
+			*low += (uint32_t)step + 1;
+		if (*high - *low > step)
+			*high = *low + (uint32_t)step;
+	} else {
+		*high = near;
+		for (; *high - *low > step && at[*high - step].start > t; step *= 2)
+			*high -= (uint32_t)step;
+		if (*high - *low > step)
+			*low = *high - (uint32_t)step + 1;
+	}
+}
+
+uint32_t gt_model_call_before(const struct gt_model *model, uint32_t thread, int64_t t,
+			      uint32_t near)
 {
 	const struct gt_thread_track *track = &model->threads.at[thread];
 	uint32_t first = track->call.first, low = first, high = first + track->call.count;
 
+	if (near >= low && near < high)
+		narrow(model, t, near, &low, &high);
 	while (low < high) {
 		uint32_t middle = low + (high - low) / 2;
 

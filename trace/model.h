@@ -417,8 +417,10 @@ bool gt_model_is_step(const struct gt_model *model, const struct gt_model_range 
 /* Whether a function or range of that name loads data, as far as names tell. */
 bool gt_model_is_data(const char *name);
 
-/* The call of @thread that starts last at or before @t, or GT_NONE. */
-uint32_t gt_model_call_before(const struct gt_model *model, uint32_t thread, int64_t t);
+/* The call of @thread that starts last at or before @t, or GT_NONE. @near: the search is short
+ * where it is not far from that call; or GT_NONE. */
+uint32_t gt_model_call_before(const struct gt_model *model, uint32_t thread, int64_t t,
+			      uint32_t near);
 
 /* Whether a call loads or compiles kernels: it is there for that, or the driver did so in it. */
 bool gt_model_loads(const struct gt_model *model, const struct gt_call *call);

@@ -58,6 +58,7 @@ struct gaps_causes_row {
 };
 
 #define KNOWN 1024 /* kinds of pieces whose groups are at hand; a power of two */
+#define NEAR  8    /* places that one of them may have */
 
 /* A piece that was met before: by its texts, as those that are kept are equal where they are one.
  */
@@ -178,19 +179,26 @@ static int add_span(struct causes *c, const char *key, int64_t ns, struct causes
 	return gt_shares_span_of(&c->shares, ret_known->base, c->gap, ns);
 }
 
-/* Where a piece of that kind is at hand, or will be. */
-static struct causes_known *known_of(struct causes *c, const struct gt_piece *piece)
-{
-	uint64_t hash = gt_hash_pair((uintptr_t)piece->where, (uintptr_t)c->place);
-
-	return &c->known[(hash + piece->cause) & (KNOWN - 1)];
-}
-
 static bool is_known(const struct causes *c, const struct causes_known *known,
 		     const struct gt_piece *piece)
 {
 	return piece->is_kept && known->where == piece->where && known->place == c->place &&
 	       known->cause == piece->cause;
+}
+
+/* Where a piece of that kind is at hand, or will be. */
+static struct causes_known *known_of(struct causes *c, const struct gt_piece *piece)
+{
+	uint64_t hash = gt_hash_pair((uintptr_t)piece->where, (uintptr_t)c->place) + piece->cause;
+	struct causes_known *first = &c->known[hash & (KNOWN - 1)];
+
+	for (uint64_t i = 0; i < NEAR; i++) {
+		struct causes_known *known = &c->known[(hash + i) & (KNOWN - 1)];
+
+		if (!known->where || is_known(c, known, piece))
+			return known;
+	}
+	return first;
 }
 
 /* There may be very many of them, of few kinds: each kind is put into words once. */

@@ -11,14 +11,21 @@
 #include "analysis/gaps/gaps.h"
 #include "analysis/gaps/texts.h"
 #include "analysis/gaps/place.h"
-#include "trace/cuda_call.h"
 #include "trace/frame.h"
 #include "trace/user_code.h"
 
 #define MOST_INSIDE 1000 /* bytes of the place that samples are counted under */
+#define TEXT        4096 /* bytes of a place */
+#define INSIDE      1024
 #define MAX_OPEN    1024 /* ranges around one moment that are looked at */
 #define SHORT_QUEUE                                                                                \
 	20000 /* ns between two queued operations, or from a launch to its work: GPU scheduling */
+
+/* What is written for one gap and not kept. Apart: it is large, and nothing until it is written. */
+struct explain_room {
+	char text[TEXT];
+	char inside_text[INSIDE];
+};
 
 struct explain {
 	const struct gt_gap *gap;
@@ -28,11 +35,10 @@ struct explain {
 	void *data;
 	const char *where;
 	bool is_kept;
-	const char *inside; /* of a time between calls, else "" */
-	char text[4096];    /* of what is not kept */
-	char inside_text[1024];
-	uint32_t os_call; /* in which all of a time is, GT_NONE */
-	int64_t told;     /* up to here the time is a host function's */
+	const char *inside;       /* of a time between calls, else "" */
+	char *text, *inside_text; /* in the room */
+	uint32_t os_call;         /* in which all of a time is, GT_NONE */
+	int64_t told;             /* up to here the time is a host function's */
 };
 
 /* Makes the text of that key the place, if it is known. */
@@ -73,7 +79,7 @@ static void place_call(struct explain *e, const struct gt_call *call)
 
 	if (has_text(e, &key))
 		return;
-	print_call(e->model, call, e->text, sizeof(e->text));
+	print_call(e->model, call, e->text, TEXT);
 	use_text(e, &key);
 }
 
@@ -88,7 +94,7 @@ static void print_loading(struct explain *e, const struct gt_call *call)
 		return;
 	}
 	gt_gaps_nearest(e->model, call->stack, from, sizeof(from));
-	snprintf(e->text, sizeof(e->text), "%s of %s%s%s", gt_model_name(e->model, call->name),
+	snprintf(e->text, TEXT, "%s of %s%s%s", gt_model_name(e->model, call->name),
 		 gt_gaps_name(e->gap->texts, e->model, op->name), *from ? " from " : "", from);
 	use_text(e, NULL);
 }
@@ -110,7 +116,7 @@ static int report_part(struct explain *e, enum gt_cause cause, int64_t start, in
 
 static int report_function(struct explain *e, const struct gt_host_wait *wait, int64_t start)
 {
-	char where[4096] = "(the call is not in the trace)";
+	char where[TEXT] = "(the call is not in the trace)";
 	int64_t end = wait->end < e->gap->end ? wait->end : e->gap->end;
 	struct gt_piece piece = {.cause = GT_CAUSE_FUNCTION,
 				 .where = where,
@@ -153,7 +159,6 @@ static int report(struct explain *e, enum gt_cause cause, int64_t start, int64_t
 
 static int report_call(struct explain *e, const struct gt_call *call, int64_t start, int64_t ns)
 {
-	const char *name = gt_model_name(e->model, call->name);
 	static const enum gt_cause causes[] = {[GT_CUDA_CALL_OTHER] = GT_CAUSE_API,
 					       [GT_CUDA_CALL_ENQUEUES] = GT_CAUSE_LAUNCH,
 					       [GT_CUDA_CALL_BLOCKS] = GT_CAUSE_SYNC};
@@ -163,7 +168,7 @@ static int report_call(struct explain *e, const struct gt_call *call, int64_t st
 		return report(e, GT_CAUSE_LOADING, start, ns);
 	}
 	place_call(e, call);
-	return report(e, causes[gt_cuda_call_of(name)], start, ns);
+	return report(e, causes[gt_gaps_call(e->gap->texts, e->model, call->name)], start, ns);
 }
 
 /* The innermost range around @t of the kinds that tell about the host's work; *ret_until: how long
@@ -228,7 +233,7 @@ static void place_between(struct explain *e, int64_t start)
 
 	if (has_text(e, &key))
 		return;
-	gt_gaps_place_between(e->model, e->call, start, e->text, sizeof(e->text));
+	gt_gaps_place_between(e->model, e->call, start, e->text, TEXT);
 	use_text(e, &key);
 }
 
@@ -243,7 +248,7 @@ static const char *thread_text(struct explain *e)
 	gt_gaps_thread(e->model, e->call->thread, thread, sizeof(thread));
 	text = gt_gaps_keep(e->gap->texts, e->model, &key, thread);
 	if (!text)
-		snprintf(e->inside_text, sizeof(e->inside_text), "%s", thread);
+		snprintf(e->inside_text, INSIDE, "%s", thread);
 	return text ? text : e->inside_text;
 }
 
@@ -265,12 +270,11 @@ static enum gt_cause place_by_range(struct explain *e, uint32_t range, int64_t t
 		return GT_CAUSE_HOST;
 	}
 	if (!has_text(e, &key)) {
-		snprintf(e->text, sizeof(e->text), "%s: %s", e->inside,
-			 is_step(name) ? "ProfilerStep" : name);
+		snprintf(e->text, TEXT, "%s: %s", e->inside, is_step(name) ? "ProfilerStep" : name);
 		use_text(e, &key);
 	}
 	if (strlen(e->where) > MOST_INSIDE)
-		snprintf(e->inside_text, sizeof(e->inside_text), "%.*s", MOST_INSIDE, e->where);
+		snprintf(e->inside_text, INSIDE, "%.*s", MOST_INSIDE, e->where);
 	e->inside = strlen(e->where) > MOST_INSIDE ? e->inside_text : e->where;
 	return e->model->ranges.at[range].data ? GT_CAUSE_DATA : GT_CAUSE_HOST;
 }
@@ -329,7 +333,7 @@ static int report_host(struct explain *e, int64_t start, int64_t end)
 static int walk_host(struct explain *e, int64_t start, int64_t end)
 {
 	const struct gt_thread_track *track = &e->model->threads.at[e->call->thread];
-	uint32_t i = gt_model_call_before(e->model, e->call->thread, start);
+	uint32_t i = gt_model_call_before(e->model, e->call->thread, start, e->call->index);
 	int rc = 0;
 
 	i = i == GT_NONE ? track->call.first : i - e->model->calls.at[i].back;
@@ -373,10 +377,10 @@ static int report_wait(struct explain *e, int64_t start)
 		const char *name = gt_gaps_name(e->gap->texts, e->model, op->name);
 
 		if (behind)
-			snprintf(e->text, sizeof(e->text), "(%s waited behind %s)", name,
+			snprintf(e->text, TEXT, "(%s waited behind %s)", name,
 				 gt_gaps_name(e->gap->texts, e->model, before->name));
 		else
-			snprintf(e->text, sizeof(e->text), "(%s waited after its launch)", name);
+			snprintf(e->text, TEXT, "(%s waited after its launch)", name);
 		use_text(e, &key);
 	}
 	return report(e,
@@ -410,11 +414,14 @@ static int report_queued(struct explain *e)
 
 int gt_gaps_explain(const struct gt_gap *gap, gt_gap_piece piece, void *data)
 {
+	struct explain_room room;
 	struct explain e = {.gap = gap,
 			    .model = gap->model,
 			    .piece = piece,
 			    .data = data,
 			    .inside = "",
+			    .text = room.text,
+			    .inside_text = room.inside_text,
 			    .told = gap->start,
 			    .os_call = GT_NONE};
 	int64_t from;
@@ -422,7 +429,7 @@ int gt_gaps_explain(const struct gt_gap *gap, gt_gap_piece piece, void *data)
 
 	e.call = gt_model_call_of(gap->model, gt_model_op_at(gap->model, gap->op));
 	if (!e.call) {
-		snprintf(e.text, sizeof(e.text), "(the call is not in the trace)");
+		snprintf(e.text, TEXT, "(the call is not in the trace)");
 		use_text(&e, NULL);
 		return report(&e, GT_CAUSE_UNKNOWN, gap->start, gap->end - gap->start);
 	}

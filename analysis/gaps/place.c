@@ -231,7 +231,7 @@ static uint32_t next_stack(const struct gt_model *model, const struct gt_call *c
 void gt_gaps_place_between(const struct gt_model *model, const struct gt_call *call, int64_t t,
 			   char *out, size_t size)
 {
-	uint32_t before = gt_model_call_before(model, call->thread, t);
+	uint32_t before = gt_model_call_before(model, call->thread, t, call->index);
 	uint32_t last = before == GT_NONE ? GT_NONE : gt_model_call_traits(model, before)->stack;
 	uint32_t next = next_stack(model, call, before);
 	char thread[GT_GAPS_THREAD], frame[1024];
@@ -248,7 +248,7 @@ void gt_gaps_place_between(const struct gt_model *model, const struct gt_call *c
 struct gt_gaps_key gt_gaps_between_key(const struct gt_model *model, const struct gt_call *call,
 				       int64_t t)
 {
-	uint32_t before = gt_model_call_before(model, call->thread, t);
+	uint32_t before = gt_model_call_before(model, call->thread, t, call->index);
 	uint32_t last = before == GT_NONE ? GT_NONE : gt_model_call_traits(model, before)->stack;
 
 	return (struct gt_gaps_key){

@@ -27,6 +27,7 @@ void gt_gaps_texts_fini(struct gt_gaps_texts *texts)
 	for (size_t i = 0; texts->kept && i < GT_GAPS_TEXTS; i++)
 		free(texts->kept[i].text);
 	free(texts->kept);
+	free(texts->calls);
 	*texts = (struct gt_gaps_texts){0};
 }
 
@@ -37,10 +38,11 @@ static bool use_model(struct gt_gaps_texts *texts, const struct gt_model *model)
 		gt_gaps_texts_fini(texts);
 		texts->model = model;
 		texts->names = calloc(model->names.text.count, sizeof(*texts->names));
+		texts->calls = calloc(model->names.text.count, sizeof(*texts->calls));
 		texts->places = calloc(model->stacks.count + 1, sizeof(*texts->places));
 		texts->kept = calloc(GT_GAPS_TEXTS, sizeof(*texts->kept));
 	}
-	return texts->names && texts->places && texts->kept;
+	return texts->names && texts->calls && texts->places && texts->kept;
 }
 
 const char *gt_gaps_name(struct gt_gaps_texts *texts, const struct gt_model *model, uint32_t name)
@@ -54,6 +56,16 @@ const char *gt_gaps_name(struct gt_gaps_texts *texts, const struct gt_model *mod
 		texts->names[name] = strdup(text);
 	}
 	return texts->names[name] ? texts->names[name] : "";
+}
+
+enum gt_cuda_call gt_gaps_call(struct gt_gaps_texts *texts, const struct gt_model *model,
+			       uint32_t name)
+{
+	if (!use_model(texts, model))
+		return gt_cuda_call_of(gt_model_name(model, name));
+	if (!texts->calls[name])
+		texts->calls[name] = (uint8_t)(gt_cuda_call_of(gt_model_name(model, name)) + 1);
+	return (enum gt_cuda_call)(texts->calls[name] - 1);
 }
 
 const char *gt_gaps_stack(struct gt_gaps_texts *texts, const struct gt_model *model, uint32_t stack)

@@ -6,6 +6,7 @@
 #ifndef GT_ANALYSIS_GAPS_TEXTS_H
 #define GT_ANALYSIS_GAPS_TEXTS_H
 
+#include "trace/cuda_call.h"
 #include "trace/model.h"
 
 /* What a text of a piece says. */
@@ -29,6 +30,7 @@ struct gt_gaps_key {
 struct gt_gaps_texts {
 	const struct gt_model *model;
 	char **names, **places; /* by name, by stack; NULL: not yet asked for */
+	uint8_t *calls;         /* by name: enum gt_cuda_call + 1; 0: not yet asked for */
 	struct gt_gaps_kept {
 		struct gt_gaps_key key;
 		char *text;
@@ -39,6 +41,10 @@ struct gt_gaps_texts {
 /* A name of @model with at most GT_GAPS_NAME columns, "" without memory. Valid, as the other, until
  * another model is asked about. */
 const char *gt_gaps_name(struct gt_gaps_texts *texts, const struct gt_model *model, uint32_t name);
+
+/* What gt_cuda_call_of says of a name of @model's. */
+enum gt_cuda_call gt_gaps_call(struct gt_gaps_texts *texts, const struct gt_model *model,
+			       uint32_t name);
 
 /* What gt_gaps_place says of a stack of @model's. */
 const char *gt_gaps_stack(struct gt_gaps_texts *texts, const struct gt_model *model,

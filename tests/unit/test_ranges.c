@@ -160,3 +160,29 @@ Test(ranges, as_a_stack)
 	cr_assert_eq(gt_key_ranges(&model, 0, 2000, GT_FUNCTIONS_ALL, ";", text, sizeof(text)), n);
 	cr_assert_str_eq(text, expected);
 }
+
+/* Whichever call the search begins at, it finds the one that a linear search does. */
+Test(ranges, the_call_before_a_time)
+{
+	static const int64_t starts[] = {-5, 0, 0, 3, 4, 10, 10, 10, 11, 40, 41, 90};
+	const uint32_t count = sizeof(starts) / sizeof(starts[0]), first = 3;
+	struct gt_thread_track track = {.call = {first, count}};
+
+	cr_assert(gt_vec_push(&model.threads, track));
+	for (uint32_t i = 0; i < 2 * first + count; i++) /* others before and behind */
+		cr_assert(gt_vec_push(&model.calls,
+				      ((struct gt_call_row){.start = i >= first && i < first + count
+									     ? starts[i - first]
+									     : 20})));
+	for (int64_t t = -7; t < 95; t++) {
+		uint32_t expected = GT_NONE;
+
+		for (uint32_t i = 0; i < count; i++)
+			if (starts[i] <= t)
+				expected = first + i;
+		cr_assert_eq(gt_model_call_before(&model, 0, t, GT_NONE), expected);
+		for (uint32_t near = 0; near < 2 * first + count; near++)
+			cr_assert_eq(gt_model_call_before(&model, 0, t, near), expected,
+				     "time %d from call %u", (int)t, near);
+	}
+}
