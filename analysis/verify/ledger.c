@@ -222,21 +222,42 @@ static const char *why_not_escaped(const char *digits)
 		       : "the format has this character as UTF-8";
 }
 
-/* Whole words of ASCII without a backslash, which most text is. Returns the number of bytes. */
+/* 16 bytes of text at a time, where the machine can, and 64 of them before a branch. */
+typedef uint8_t verify_bytes __attribute__((vector_size(16)));
+typedef uint64_t verify_words __attribute__((vector_size(16)));
+
+#define BYTES sizeof(verify_bytes)
+
+/* In each byte the top bit is set, or none, where @text has one beyond ASCII or a backslash. */
+static verify_bytes odd_bytes(const unsigned char *text)
+{
+	verify_bytes bytes;
+
+	memcpy(&bytes, text, BYTES);
+	return bytes | (verify_bytes)(bytes == '\\');
+}
+
+static bool is_plain(verify_bytes odd)
+{
+	verify_words words = (verify_words)odd;
+
+	return !((words[0] | words[1]) & 0x8080808080808080u);
+}
+
+/* ASCII without a backslash, which most text is. Returns how many bytes of it were found. */
 static size_t skip_plain(const unsigned char *text, size_t len)
 {
-	const uint64_t ones = 0x0101010101010101u, tops = ones * 0x80;
-	uint64_t word, backslash;
 	size_t i = 0;
 
-	for (; len - i >= sizeof(word); i += sizeof(word)) {
-		memcpy(&word, text + i, sizeof(word));
-		backslash = word ^ ones * '\\';
-		/* a byte with the top bit, or one that is 0 */
-		if ((word | ((backslash - ones) & ~backslash)) & tops)
+	for (; len - i >= 4 * BYTES; i += 4 * BYTES)
+		if (!is_plain(odd_bytes(text + i) | odd_bytes(text + i + BYTES) |
+			      odd_bytes(text + i + 2 * BYTES) | odd_bytes(text + i + 3 * BYTES)))
 			break;
-	}
-	return i;
+	for (; len - i >= BYTES; i += BYTES)
+		if (!is_plain(odd_bytes(text + i)))
+			return i;
+	/* the rest, with bytes before it */
+	return len >= BYTES && is_plain(odd_bytes(text + len - BYTES)) ? len : i;
 }
 
 void gt_verify_text(struct gt_verify *v, const char *text, size_t len, uint64_t line)

@@ -55,7 +55,7 @@ static int by_external(const struct gt_verify_item *x, const struct gt_verify_it
 }
 
 static const struct gt_verify_order orders[GT_VERIFY_LISTS] = {
-	[GT_VERIFY_BY_TRACK] = {.compare = by_track, .with_dur = true},
+	[GT_VERIFY_BY_TRACK] = {.compare = by_track, .with_dur = true, .by_track = true},
 	[GT_VERIFY_BY_CALL] = {.compare = by_call, .with_id = true},
 	[GT_VERIFY_FLOWS] = {.compare = by_flow, .with_id = true},
 	[GT_VERIFY_EXTERNALS] = {.compare = by_external, .with_id = true},

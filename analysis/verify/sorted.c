@@ -14,6 +14,7 @@
 #define LONGEST    64    /* bytes of a packed item: a byte and 6 numbers of 10 */
 #define SITES      15    /* tracks that are remembered; one more number says: a new one */
 #define DEEPEST    64    /* levels of a heap, and more than there can be */
+#define TRACKS     32    /* that the items of a run are parted by before they are sorted */
 
 struct gt_verify_block {
 	struct gt_verify_block *next;
@@ -175,14 +176,77 @@ static void merge(const struct gt_verify_order *order, const struct gt_verify_it
 	memcpy(to + n + (half - a), from + b, (count - b) * sizeof(*to));
 }
 
+static bool is_in_order(const struct gt_verify_order *order, const struct gt_verify_item **places,
+			size_t count)
+{
+	size_t i = 1;
+
+	while (i < count && order->compare(places[i - 1], places[i]) <= 0)
+		i++;
+	return i >= count;
+}
+
+/* The tracks of a run. */
+struct verify_parts {
+	uint8_t of[CHUNK]; /* track of each item */
+	uint32_t count;
+	const struct gt_verify_item *first[TRACKS]; /* of its items */
+	size_t items[TRACKS], next[TRACKS];         /* how many, and where the next one goes */
+};
+
+/* False: there are too many. */
+static bool find_tracks(const struct gt_verify_sorted *sorted, struct verify_parts *parts)
+{
+	for (size_t i = 0; i < sorted->items.count; i++) {
+		const struct gt_verify_item *item = &sorted->items.at[i];
+		uint32_t track = 0;
+
+		while (track < parts->count && (parts->first[track]->tid != item->tid ||
+						parts->first[track]->pid != item->pid))
+			track++;
+		if (track == TRACKS)
+			return false;
+		if (track == parts->count) {
+			parts->first[parts->count++] = item;
+			parts->items[track] = 0;
+		}
+		parts->of[i] = (uint8_t)track;
+		parts->items[track]++;
+	}
+	return true;
+}
+
+/* Puts the items into @to track by track, each in the order of the file: there the times of a track
+ * most often ascend, while tracks alternate. False: there are too many. */
+static bool part_by_track(const struct gt_verify_sorted *sorted, const struct gt_verify_item **to)
+{
+	struct verify_parts parts;
+
+	parts.count = 0;
+	if (!find_tracks(sorted, &parts))
+		return false;
+	for (uint32_t track = 0; track < parts.count; track++) {
+		parts.next[track] = 0;
+		for (uint32_t other = 0; other < parts.count; other++)
+			if (sorted->order->compare(parts.first[other], parts.first[track]) < 0)
+				parts.next[track] += parts.items[other];
+	}
+	for (size_t i = 0; i < sorted->items.count; i++)
+		to[parts.next[parts.of[i]]++] = &sorted->items.at[i];
+	return true;
+}
+
 /* What is equal stays in its order: qsort() does not promise that. Returns the sorted places. */
 static const struct gt_verify_item **sort(struct gt_verify_sorted *sorted)
 {
 	size_t count = sorted->items.count;
 	const struct gt_verify_item **from = sorted->places, **to = sorted->places + count, **spare;
 
-	for (size_t i = 0; i < count; i++)
-		from[i] = &sorted->items.at[i];
+	if (!sorted->order->by_track || !part_by_track(sorted, from))
+		for (size_t i = 0; i < count; i++)
+			from[i] = &sorted->items.at[i];
+	if (is_in_order(sorted->order, from, count))
+		return from;
 	for (size_t half = 1; half < count; half *= 2) {
 		for (size_t i = 0, n; i < count; i += n) {
 			n = count - i < 2 * half ? count - i : 2 * half;

@@ -26,6 +26,7 @@ struct gt_verify_item {
 struct gt_verify_order {
 	int (*compare)(const struct gt_verify_item *a, const struct gt_verify_item *b);
 	bool with_dur, with_id;
+	bool by_track; /* first by pid and tid */
 };
 
 struct gt_verify_block; /* packed items */

@@ -7,6 +7,7 @@
 
 #include <errno.h>
 #include <inttypes.h>
+#include <limits.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
@@ -46,31 +47,37 @@ static bool is_one_of(const struct gt_span *span, const char *const *words)
 	return false;
 }
 
+#define ROLE(cat, role)                                                                            \
+	{                                                                                          \
+		cat, sizeof(cat) - 1, role                                                         \
+	}
+
 static const struct {
 	const char *cat;
+	size_t len;
 	enum gt_verify_role role;
 } roles[] = {
-	{"cuda_runtime", GT_VERIFY_CALL},
-	{"cuda_driver", GT_VERIFY_CALL},
-	{"kernel", GT_VERIFY_KERNEL},
-	{"gpu_memcpy", GT_VERIFY_COPY},
-	{"gpu_memset", GT_VERIFY_SET},
-	{"gpu_graph", GT_VERIFY_GRAPH},
-	{"cuda_sync", GT_VERIFY_SYNC},
-	{"overhead", GT_VERIFY_OVERHEAD},
-	{"user_annotation", GT_VERIFY_RANGE},
-	{"library", GT_VERIFY_RANGE},
-	{"osrt", GT_VERIFY_RANGE},
-	{"unified_memory", GT_VERIFY_RANGE},
-	{"call_stack", GT_VERIFY_FRAME},
-	{"cpu_op", GT_VERIFY_RANGE},
-	{"gpu_user_annotation", GT_VERIFY_SHADOW},
+	ROLE("cuda_runtime", GT_VERIFY_CALL),
+	ROLE("cuda_driver", GT_VERIFY_CALL),
+	ROLE("kernel", GT_VERIFY_KERNEL),
+	ROLE("gpu_memcpy", GT_VERIFY_COPY),
+	ROLE("gpu_memset", GT_VERIFY_SET),
+	ROLE("gpu_graph", GT_VERIFY_GRAPH),
+	ROLE("cuda_sync", GT_VERIFY_SYNC),
+	ROLE("overhead", GT_VERIFY_OVERHEAD),
+	ROLE("user_annotation", GT_VERIFY_RANGE),
+	ROLE("library", GT_VERIFY_RANGE),
+	ROLE("osrt", GT_VERIFY_RANGE),
+	ROLE("unified_memory", GT_VERIFY_RANGE),
+	ROLE("call_stack", GT_VERIFY_FRAME),
+	ROLE("cpu_op", GT_VERIFY_RANGE),
+	ROLE("gpu_user_annotation", GT_VERIFY_SHADOW),
 };
 
 static enum gt_verify_role role_of(const struct gt_span *cat)
 {
 	for (size_t i = 0; i < sizeof(roles) / sizeof(roles[0]); i++)
-		if (gt_span_is(cat, roles[i].cat, strlen(roles[i].cat)))
+		if (gt_span_is(cat, roles[i].cat, roles[i].len))
 			return roles[i].role;
 	return GT_VERIFY_HOST;
 }
@@ -81,23 +88,46 @@ static bool is_track_id(bool known, const struct gt_span *text, int64_t value)
 	       !memchr(text->text, '.', text->len);
 }
 
-/* "12.345": digits, a point, three digits. */
+static bool is_digit(char c)
+{
+	return c >= '0' && c <= '9';
+}
+
+/* "12.345": digits, a point, three digits. It was scanned: before a point only a sign is none. */
 static bool is_plain_time(const struct gt_span *text)
 {
 	const char *point;
 
-	if (text->kind != GT_SPAN_NUMBER || text->len < 5)
+	if (text->kind != GT_SPAN_NUMBER || text->len < 5 || !is_digit(*text->text))
 		return false;
 	point = text->text + text->len - 4;
-	return *point == '.' && strspn(text->text, "0123456789") == (size_t)(point - text->text) &&
-	       strspn(point + 1, "0123456789") >= 3;
+	return *point == '.' && is_digit(point[1]) && is_digit(point[2]) && is_digit(point[3]);
 }
+
+/* Arguments of 2^53 or more: with fewer characters there is none. */
+#define SHORTEST_LARGE 4
+
+static void check_args(struct gt_verify *v, const struct gt_trace_event *record)
+{
+	for (uint64_t left = record->arg_mask; left; left &= left - 1) {
+		enum gt_arg arg = (enum gt_arg)__builtin_ctzll(left);
+		const struct gt_span *text = &record->arg[arg];
+
+		if (text->kind == GT_SPAN_NUMBER && text->len >= SHORTEST_LARGE &&
+		    llabs(gt_record_int(record, arg, 0)) >= LARGEST_INT)
+			gt_verify_find(v, GT_CHECK_ARGS, record->line,
+				       "argument %.*s is 2^53 or more", (int)text->len, text->text);
+	}
+}
+
+static const bool phases[UCHAR_MAX + 1] = {
+	['X'] = true, ['M'] = true, ['i'] = true, ['C'] = true, ['s'] = true, ['f'] = true};
 
 static void check_common(struct gt_verify *v, const struct gt_trace_event *record)
 {
 	uint64_t line = record->line;
 
-	if (!record->ph || !strchr("XMiCsf", record->ph))
+	if (!phases[(unsigned char)record->ph])
 		gt_verify_find(v, GT_CHECK_PHASE, line, "ph \"%c\" is not one of X M i C s f",
 			       record->ph ? record->ph : '?');
 	if (!record->name.len)
@@ -114,12 +144,7 @@ static void check_common(struct gt_verify *v, const struct gt_trace_event *recor
 			       (int)record->ts_text.len, record->ts_text.text);
 	if (record->args.kind != GT_SPAN_OBJECT && record->args.kind != GT_SPAN_NONE)
 		gt_verify_find(v, GT_CHECK_ARGS, line, "args is not an object");
-	for (int arg = 0; arg < GT_ARG_COUNT_; arg++)
-		if (gt_record_has(record, (enum gt_arg)arg) &&
-		    record->arg[arg].kind == GT_SPAN_NUMBER &&
-		    llabs(gt_record_int(record, (enum gt_arg)arg, 0)) >= LARGEST_INT)
-			gt_verify_find(v, GT_CHECK_ARGS, line, "argument %.*s is 2^53 or more",
-				       (int)record->arg[arg].len, record->arg[arg].text);
+	check_args(v, record);
 }
 
 static void take_name(struct gt_verify *v, const struct gt_trace_event *record, int64_t tid)
@@ -146,7 +171,7 @@ static void check_metadata(struct gt_verify *v, const struct gt_trace_event *rec
 }
 
 static void check_rows(struct gt_verify *v, const struct gt_trace_event *record,
-		       enum gt_verify_role role)
+		       enum gt_verify_role role, int64_t correlation)
 {
 	if (gt_record_has(record, GT_ARG_STREAM) && !gt_verify_is_gpu(role))
 		gt_verify_find(v, GT_CHECK_STREAM_ARG, record->line,
@@ -160,7 +185,7 @@ static void check_rows(struct gt_verify *v, const struct gt_trace_event *record,
 			       "host pid %" PRId64 " is a GPU's row", record->pid);
 	/* GPU work of id 0 may be accounted for: gt_verify_flows */
 	if ((role == GT_VERIFY_CALL || gt_verify_is_gpu(role)) &&
-	    gt_record_int(record, GT_ARG_CORRELATION, -1) < (gt_verify_is_gpu(role) ? 0 : 1))
+	    correlation < (gt_verify_is_gpu(role) ? 0 : 1))
 		gt_verify_find(v, GT_CHECK_CORRELATION, record->line,
 			       "no correlation id of 1 or more");
 }
@@ -168,16 +193,13 @@ static void check_rows(struct gt_verify *v, const struct gt_trace_event *record,
 static void take_external(struct gt_verify *v, const struct gt_trace_event *record,
 			  enum gt_verify_role role)
 {
-	bool is_operator = gt_span_is(&record->cat, "cpu_op", 6);
-	const struct gt_verify_item external = {
-		.id = gt_record_int(record, GT_ARG_EXTERNAL_ID, 0),
-		.line = record->line,
-		.role = role,
-	};
+	struct gt_verify_item external = {.line = record->line, .role = role};
 
 	if (!gt_record_has(record, GT_ARG_EXTERNAL_ID) ||
-	    (!is_operator && role != GT_VERIFY_CALL && !gt_verify_is_gpu(role)))
+	    (!gt_span_is(&record->cat, "cpu_op", 6) && role != GT_VERIFY_CALL &&
+	     !gt_verify_is_gpu(role)))
 		return;
+	external.id = gt_record_int(record, GT_ARG_EXTERNAL_ID, 0);
 	if (gt_verify_sorted_add(&v->lists[GT_VERIFY_EXTERNALS], &external))
 		gt_verify_find(v, GT_CHECK_EXTERNAL_ID, 0, "out of memory");
 }
@@ -207,12 +229,14 @@ static void take_stacks(struct gt_verify *v, const struct gt_trace_event *record
 
 	for (size_t i = 0; i < sizeof(keys) / sizeof(keys[0]); i++) {
 		struct gt_verify_stack stack = {
-			.id = gt_record_int(record, keys[i].stack, 0),
 			.line = record->line,
 			.has_frames = gt_record_has(record, keys[i].frames),
 		};
 
-		if (gt_record_has(record, keys[i].stack) && !take_stack(v, &stack))
+		if (!gt_record_has(record, keys[i].stack))
+			continue;
+		stack.id = gt_record_int(record, keys[i].stack, 0);
+		if (!take_stack(v, &stack))
 			gt_verify_find(v, GT_CHECK_ORDER, 0, "out of memory");
 	}
 }
@@ -240,10 +264,27 @@ static int check_slice(struct gt_verify *v, const struct gt_trace_event *record)
 		gt_verify_find(v, GT_CHECK_TIME, record->line,
 			       "dur %.*s is not microseconds with three decimals",
 			       (int)record->dur_text.len, record->dur_text.text);
-	check_rows(v, record, role);
+	check_rows(v, record, role, slice.id);
 	take_external(v, record, role);
 	v->written[role]++;
 	return gt_verify_take_slice(v, &slice);
+}
+
+/* As gputrace writes it, behind all other members. The text is that of a whole object: its last
+ * quote ends a string, so the one before e begins it, and no other member may follow. */
+static bool ends_at_slice(const struct gt_trace_event *record)
+{
+	static const char *const ends[] = {", \"bp\": \"e\"}", ",\"bp\":\"e\"}"};
+	const struct gt_span *raw = &record->raw;
+	struct gt_span bp;
+
+	for (size_t i = 0; i < sizeof(ends) / sizeof(ends[0]); i++) {
+		size_t len = strlen(ends[i]);
+
+		if (raw->len > len && !memcmp(raw->text + raw->len - len, ends[i], len))
+			return true;
+	}
+	return gt_span_member(raw, "bp", &bp) && gt_span_is(&bp, "e", 1);
 }
 
 static int check_flow(struct gt_verify *v, const struct gt_trace_event *record)
@@ -257,14 +298,13 @@ static int check_flow(struct gt_verify *v, const struct gt_trace_event *record)
 		.line = record->line,
 		.role = is_start ? GT_VERIFY_FLOW_START : GT_VERIFY_FLOW_END,
 	};
-	struct gt_span bp;
 
 	if (!gt_span_is(&record->cat, "ac2g", 4))
 		return 0;
 	if (!record->has_id)
 		gt_verify_find(v, GT_CHECK_FLOW, record->line,
 			       "flow whose id is not a whole number");
-	if (!is_start && (!gt_span_member(&record->raw, "bp", &bp) || !gt_span_is(&bp, "e", 1)))
+	if (!is_start && !ends_at_slice(record))
 		gt_verify_find(v, GT_CHECK_FLOW, record->line, "end of a flow without bp \"e\"");
 	v->flow_starts += is_start;
 	return gt_verify_sorted_add(&v->lists[GT_VERIFY_FLOWS], &flow);

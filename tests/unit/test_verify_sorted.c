@@ -78,9 +78,9 @@ static void expect_item(const struct gt_verify_item *got, const struct gt_verify
 	cr_assert_eq(got->role, want->role);
 }
 
-static void expect_sorted(uint64_t tracks)
+static void expect_sorted(uint64_t tracks, bool parts)
 {
-	static const struct gt_verify_order order = {by_track, true, true};
+	const struct gt_verify_order order = {by_track, true, true, parts};
 	struct gt_verify_sorted sorted = {.order = &order};
 	struct gt_verify_item *items = calloc(COUNT, sizeof(*items));
 
@@ -104,17 +104,19 @@ static void expect_sorted(uint64_t tracks)
 
 Test(verify_sorted, of_few_tracks)
 {
-	expect_sorted(4);
+	expect_sorted(4, false);
+	expect_sorted(4, true);
 }
 
 Test(verify_sorted, of_many_tracks)
 {
-	expect_sorted(30000);
+	expect_sorted(30000, false);
+	expect_sorted(30000, true);
 }
 
 Test(verify_sorted, of_nothing)
 {
-	static const struct gt_verify_order order = {by_track, false, false};
+	static const struct gt_verify_order order = {.compare = by_track};
 	struct gt_verify_sorted sorted = {.order = &order};
 
 	cr_assert_eq(gt_verify_sorted_end(&sorted), 0);
