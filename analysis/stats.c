@@ -13,6 +13,7 @@
 #include "analysis/key_group.h"
 #include "analysis/stats_inside.h"
 #include "analysis/stats_join.h"
+#include "readers/keymap.h"
 
 #define KEY_TEXT 16384
 
@@ -297,17 +298,25 @@ static int group_calls(const struct gt_model *model, const struct gt_filter *fil
 {
 	struct gt_filter_calls chosen;
 	int rc = gt_filter_calls_init(&chosen, filter, model);
+	struct gt_keymap known = {0}; /* name + 1 -> place in the list + 1 */
 
 	for (size_t i = 0; !rc && i < model->calls.count; i++) {
 		const struct gt_call *call = gt_model_call_at(model, i);
+		struct gt_keymap_entry *entry;
 		struct gt_group *group;
 
 		if (!gt_filter_call(&chosen, call))
 			continue;
-		group = gt_groups_get(groups, gt_model_name(model, call->name));
+		entry = gt_keymap_get(&known, (uint64_t)call->name + 1);
+		group = entry && entry->value
+				? &groups->list.at[entry->value - 1]
+				: gt_groups_get(groups, gt_model_name(model, call->name));
+		if (entry && group)
+			entry->value = group - groups->list.at + 1;
 		if (!group || !gt_dist_add(&group->value, call->dur))
 			rc = -ENOMEM;
 	}
+	gt_keymap_fini(&known);
 	gt_filter_calls_fini(&chosen);
 	return rc;
 }

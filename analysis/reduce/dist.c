@@ -193,8 +193,10 @@ static struct gt_sums sums_of(const struct gt_dist *dist)
 
 	if (dist->sketch)
 		return dist->sketch->sums;
+	if (!dist->at)
+		return gt_sums_of_small(dist->small, dist->count);
 	for (size_t i = 0; i < dist->count; i++)
-		gt_sums_add(&sums, gt_dist_at(dist, i));
+		gt_sums_add(&sums, dist->at[i]);
 	return sums;
 }
 
@@ -205,7 +207,13 @@ uint64_t gt_dist_count(const struct gt_dist *dist)
 
 int64_t gt_dist_total(const struct gt_dist *dist)
 {
-	return sums_of(dist).total;
+	uint64_t total = 0;
+
+	if (dist->sketch)
+		return dist->sketch->sums.total;
+	for (size_t i = 0; i < dist->count; i++)
+		total += (uint64_t)gt_dist_at(dist, i);
+	return (int64_t)total;
 }
 
 int32_t gt_sketch_bucket(int64_t value)

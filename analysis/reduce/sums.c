@@ -42,6 +42,25 @@ void gt_sums_add(struct gt_sums *sums, int64_t value)
 	add_squares(sums->squares, limbs);
 }
 
+struct gt_sums gt_sums_of_small(const uint32_t *values, size_t count)
+{
+	uint32_t min = UINT32_MAX, max = 0;
+	unsigned __int128 squares = 0;
+	uint64_t total = 0;
+
+	for (size_t i = 0; i < count; i++) {
+		min = values[i] < min ? values[i] : min;
+		max = values[i] > max ? values[i] : max;
+		total += values[i];
+		squares += (uint64_t)values[i] * values[i];
+	}
+	return (struct gt_sums){.count = count,
+				.total = (int64_t)total,
+				.min = count ? min : 0,
+				.max = max,
+				.squares = {(uint64_t)squares, (uint64_t)(squares >> 64)}};
+}
+
 void gt_sums_merge(struct gt_sums *sums, const struct gt_sums *from)
 {
 	if (!from->count)

@@ -10,6 +10,9 @@
 /* Adds a value. */
 void gt_sums_add(struct gt_sums *sums, int64_t value);
 
+/* The sums of values that are short. */
+struct gt_sums gt_sums_of_small(const uint32_t *values, size_t count);
+
 /* Adds all of @from. */
 void gt_sums_merge(struct gt_sums *sums, const struct gt_sums *from);
 
