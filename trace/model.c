@@ -160,8 +160,10 @@ uint32_t gt_model_call_before(const struct gt_model *model, uint32_t thread, int
 /* cuModuleLoadData, cudaLibraryLoadData, cuLinkComplete, ... */
 static bool is_to_load(const char *name)
 {
+	if (!strncmp(name, "cuda", 4))
+		return !strncmp(name + 4, "LibraryLoad", 11);
 	return !strncmp(name, "cuModuleLoad", 12) || !strncmp(name, "cuLibraryLoad", 13) ||
-	       !strncmp(name, "cudaLibraryLoad", 15) || !strncmp(name, "cuLink", 6);
+	       !strncmp(name, "cuLink", 6);
 }
 
 bool gt_model_loads(const struct gt_model *model, const struct gt_call *call)

@@ -15,7 +15,6 @@
 #include "analysis/gaps/before.h"
 #include "analysis/gaps/place.h"
 #include "analysis/share.h"
-#include "core/hash.h"
 #include "core/schema/ledger.h"
 #include "trace/frame.h"
 
@@ -189,7 +188,8 @@ static bool is_known(const struct causes *c, const struct causes_known *known,
 /* Where a piece of that kind is at hand, or will be. */
 static struct causes_known *known_of(struct causes *c, const struct gt_piece *piece)
 {
-	uint64_t hash = gt_hash_pair((uintptr_t)piece->where, (uintptr_t)c->place) + piece->cause;
+	uint64_t sum = (uintptr_t)piece->where + (uintptr_t)c->place * 31 + piece->cause;
+	uint64_t hash = sum * 0x9e3779b97f4a7c15u >> 32; /* of addresses, which nobody chooses */
 	struct causes_known *first = &c->known[hash & (KNOWN - 1)];
 
 	for (uint64_t i = 0; i < NEAR; i++) {

@@ -30,7 +30,8 @@ struct explain_room {
 struct explain {
 	const struct gt_gap *gap;
 	const struct gt_model *model;
-	const struct gt_call *call; /* that started the next operation */
+	const struct gt_op *op;     /* that ends the gap */
+	const struct gt_call *call; /* that started it */
 	gt_gap_piece piece;
 	void *data;
 	const char *where;
@@ -86,7 +87,7 @@ static void place_call(struct explain *e, const struct gt_call *call)
 /* With the kernel that waited for it, where the call launched the one that ended the gap. */
 static void print_loading(struct explain *e, const struct gt_call *call)
 {
-	const struct gt_op *op = gt_model_op_at(e->model, e->gap->op);
+	const struct gt_op *op = e->op;
 	char from[2048];
 
 	if (!e->call || call->index != e->call->index || op->kind != GT_OP_KERNEL) {
@@ -137,12 +138,11 @@ static int report_function(struct explain *e, const struct gt_host_wait *wait, i
  * out of those behind it. */
 static int report(struct explain *e, enum gt_cause cause, int64_t start, int64_t ns)
 {
-	const struct gt_op *op = gt_model_op_at(e->model, e->gap->op);
 	int64_t end = start + ns;
 	int rc = 0;
 
 	while (!rc && start < end) {
-		const struct gt_host_wait *wait = gt_model_wait_from(e->model, op, start);
+		const struct gt_host_wait *wait = gt_model_wait_from(e->model, e->op, start);
 		int64_t from = wait && wait->start < end ? wait->start : end;
 
 		if (start < e->told) {
@@ -176,14 +176,19 @@ static int report_call(struct explain *e, const struct gt_call *call, int64_t st
 static uint32_t range_around(const struct explain *e, int64_t t, int64_t *ret_until)
 {
 	static const enum gt_range_kind kinds[] = {GT_RANGE_PYTHON, GT_RANGE_NVTX, GT_RANGE_OP};
+	const struct gt_thread_track *track = &e->model->threads.at[e->call->thread];
 	uint32_t found = GT_NONE;
 
 	for (size_t k = 0; k < sizeof(kinds) / sizeof(kinds[0]); k++) {
-		uint32_t range = gt_model_range_at(e->model, e->call->thread, kinds[k], t);
-		int64_t next = gt_model_next_range(e->model, e->call->thread, kinds[k], t);
-		const struct gt_model_range *at =
-			range == GT_NONE ? NULL : &e->model->ranges.at[range];
+		const struct gt_model_range *at;
+		uint32_t range;
+		int64_t next;
 
+		if (!track->range[kinds[k]].count)
+			continue;
+		range = gt_model_range_at(e->model, e->call->thread, kinds[k], t);
+		next = gt_model_next_range(e->model, e->call->thread, kinds[k], t);
+		at = range == GT_NONE ? NULL : &e->model->ranges.at[range];
 		if (next < *ret_until)
 			*ret_until = next;
 		if (!at)
@@ -367,8 +372,7 @@ static bool computes(const struct gt_op *op)
 static int report_wait(struct explain *e, int64_t start)
 {
 	const struct gt_gap *gap = e->gap;
-	const struct gt_op *op = gt_model_op_at(e->model, gap->op),
-			   *before = gt_model_op_at(e->model, gap->before);
+	const struct gt_op *op = e->op, *before = gt_model_op_at(e->model, gap->before);
 	bool behind = e->call->start + e->call->dur <= gap->start; /* then @before held it up */
 	const struct gt_gaps_key key = {behind ? GT_GAPS_TEXT_BEHIND : GT_GAPS_TEXT_WAITED,
 					{op->name, behind ? before->name : 0}};
@@ -414,9 +418,11 @@ static int report_queued(struct explain *e)
 
 int gt_gaps_explain(const struct gt_gap *gap, gt_gap_piece piece, void *data)
 {
+	const struct gt_op op = gt_model_op(gap->model, gap->op);
 	struct explain_room room;
 	struct explain e = {.gap = gap,
 			    .model = gap->model,
+			    .op = &op,
 			    .piece = piece,
 			    .data = data,
 			    .inside = "",
@@ -427,7 +433,7 @@ int gt_gaps_explain(const struct gt_gap *gap, gt_gap_piece piece, void *data)
 	int64_t from;
 	int rc;
 
-	e.call = gt_model_call_of(gap->model, gt_model_op_at(gap->model, gap->op));
+	e.call = gt_model_call_of(gap->model, &op);
 	if (!e.call) {
 		snprintf(e.text, TEXT, "(the call is not in the trace)");
 		use_text(&e, NULL);

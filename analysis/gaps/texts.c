@@ -82,6 +82,22 @@ const char *gt_gaps_stack(struct gt_gaps_texts *texts, const struct gt_model *mo
 	return texts->places[stack] ? texts->places[stack] : "";
 }
 
+static bool are_equal(const struct gt_gaps_key *a, const struct gt_gaps_key *b)
+{
+	return a->what == b->what && a->of[0] == b->of[0] && a->of[1] == b->of[1] &&
+	       a->of[2] == b->of[2] && a->of[3] == b->of[3];
+}
+
+/* Where the text of @key is if it was asked for just now. Where keys meet here, only time is lost.
+ */
+static struct gt_gaps_recent *recent_of(struct gt_gaps_texts *texts, const struct gt_gaps_key *key)
+{
+	uint32_t mix = key->what + key->of[0] * 7 + key->of[1] * 31 + key->of[2] * 1021 +
+		       key->of[3] * 4093;
+
+	return &texts->recent[(mix ^ mix >> 9) & (GT_GAPS_RECENT - 1)];
+}
+
 /* The place of @key, or where it belongs. */
 static struct gt_gaps_kept *place_of(const struct gt_gaps_texts *texts,
 				     const struct gt_gaps_key *key)
@@ -92,7 +108,7 @@ static struct gt_gaps_kept *place_of(const struct gt_gaps_texts *texts,
 	for (;; at++) {
 		struct gt_gaps_kept *kept = &texts->kept[at & (GT_GAPS_TEXTS - 1)];
 
-		if (!kept->text || !memcmp(&kept->key, key, sizeof(*key)))
+		if (!kept->text || are_equal(&kept->key, key))
 			return kept;
 	}
 }
@@ -100,7 +116,13 @@ static struct gt_gaps_kept *place_of(const struct gt_gaps_texts *texts,
 const char *gt_gaps_kept(struct gt_gaps_texts *texts, const struct gt_model *model,
 			 const struct gt_gaps_key *key)
 {
-	return use_model(texts, model) ? place_of(texts, key)->text : NULL;
+	struct gt_gaps_recent *recent = recent_of(texts, key);
+
+	if (!use_model(texts, model))
+		return NULL;
+	if (!recent->text || !are_equal(&recent->key, key))
+		*recent = (struct gt_gaps_recent){*key, place_of(texts, key)->text};
+	return recent->text;
 }
 
 const char *gt_gaps_keep(struct gt_gaps_texts *texts, const struct gt_model *model,

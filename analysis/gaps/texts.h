@@ -24,7 +24,9 @@ struct gt_gaps_key {
 	uint32_t what, of[4];
 };
 
-#define GT_GAPS_TEXTS 4096 /* a power of two: places for half as many, most traces need a few */
+#define GT_GAPS_TEXTS  4096 /* a power of two: places for half as many, most traces need a few */
+
+#define GT_GAPS_RECENT 256 /* a power of two */
 
 /* Of the model whose gaps are explained. A zeroed struct is empty. */
 struct gt_gaps_texts {
@@ -36,6 +38,10 @@ struct gt_gaps_texts {
 		char *text;
 	} * kept; /* open addressing, at most half full */
 	size_t kept_count;
+	struct gt_gaps_recent { /* some of the kept ones, found without a hash */
+		struct gt_gaps_key key;
+		const char *text; /* NULL: none */
+	} recent[GT_GAPS_RECENT];
 };
 
 /* A name of @model with at most GT_GAPS_NAME columns, "" without memory. Valid, as the other, until

@@ -19,9 +19,9 @@ SIZE = 300_000  # bytes of a file
 MOST = 4
 OTHER = {  # of some that print a line for each; of one whose search was still short in a file of this size
     # each is laid out, put into words, or its name parsed, once: linear, but an ordinary file has few of them
-    ("devices", "stats"): 10, ("devices", "gaps"): 4, ("names", "analyze"): 4, ("names", "report"): 7,
-    ("stacks", "gaps"): 5, ("stacks", "analyze"): 4, ("stacks", "report"): 10, ("colliding stack ids", "report"): 10,
-    ("deep stacks", "gaps"): 4, ("deep stacks", "report"): 4, ("python functions", "analyze"): 4,
+    ("devices", "stats"): 10, ("devices", "gaps"): 6, ("names", "analyze"): 5, ("names", "report"): 9,
+    ("stacks", "gaps"): 6, ("stacks", "analyze"): 5, ("stacks", "report"): 13, ("colliding stack ids", "report"): 13,
+    ("deep stacks", "gaps"): 5, ("deep stacks", "report"): 5, ("python functions", "analyze"): 5,
     ("crossing ranges", "stacks"): 5, ("nested ranges", "stacks"): 5,
     ("python functions", "lines"): 5,  # each function is compared with the rows of core/json/user_code.def
     ("colliding short correlation ids", "convert"): 1.4,
