@@ -340,6 +340,16 @@ static void sift(struct gt_verify_sorted *sorted, size_t i)
 	heap[i] = run;
 }
 
+/* The better child of the first, which alone may take its place. */
+static void choose_second(struct gt_verify_sorted *sorted)
+{
+	struct gt_verify_run **heap = sorted->heap.at;
+
+	sorted->second = sorted->heap.count > 1;
+	if (sorted->heap.count > 2 && is_before(sorted, heap[2], heap[1]))
+		sorted->second = 2;
+}
+
 int gt_verify_sorted_end(struct gt_verify_sorted *sorted)
 {
 	int rc = sorted->items.count ? pack_run(sorted) : 0;
@@ -354,6 +364,7 @@ int gt_verify_sorted_end(struct gt_verify_sorted *sorted)
 	}
 	for (size_t i = sorted->heap.count / 2; !rc && i-- > 0;)
 		sift(sorted, i);
+	choose_second(sorted);
 	return rc;
 }
 
@@ -362,12 +373,18 @@ const struct gt_verify_item *gt_verify_sorted_next(struct gt_verify_sorted *sort
 	struct gt_verify_run **heap = sorted->heap.at;
 
 	if (sorted->is_taken) {
-		if (heap[0]->left)
+		bool goes_on = heap[0]->left;
+
+		if (goes_on)
 			advance(sorted, heap[0]);
 		else
 			heap[0] = heap[--sorted->heap.count];
-		if (sorted->heap.count)
-			sift(sorted, 0);
+		if (!goes_on ||
+		    (sorted->second && is_before(sorted, heap[sorted->second], heap[0]))) {
+			if (sorted->heap.count)
+				sift(sorted, 0);
+			choose_second(sorted);
+		}
 	}
 	sorted->is_taken = sorted->heap.count;
 	return sorted->is_taken ? &heap[0]->coder.item : NULL;

@@ -40,6 +40,7 @@ struct gt_verify_sorted {
 	struct gt_verify_block *blocks, *last; /* in the order of the runs */
 	GT_VEC(struct gt_verify_run) runs;     /* in the order of the file */
 	GT_VEC(struct gt_verify_run *) heap;   /* runs with items left, the next item first */
+	size_t second;                         /* behind the first of the heap; 0: none */
 	bool is_taken;                         /* the first of the heap */
 };
 

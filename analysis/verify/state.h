@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * Inside of analysis/verify/verify.c: what is collected while a file is read, for the checks that
- * need all of it. One thread per file.
+ * need all of it. One thread per file, behind the last event two (both.c).
  */
 #ifndef GT_ANALYSIS_VERIFY_STATE_H
 #define GT_ANALYSIS_VERIFY_STATE_H
@@ -99,6 +99,7 @@ void gt_verify_begin_lists(struct gt_verify *v);
 int gt_verify_end_lists(struct gt_verify *v);
 
 /* The checks that are made behind the last event, each over the whole file. */
+void gt_verify_lists(struct gt_verify *v); /* the next three */
 void gt_verify_tracks(struct gt_verify *v);
 void gt_verify_flows(struct gt_verify *v);
 void gt_verify_externals(struct gt_verify *v);

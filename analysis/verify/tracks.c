@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * The checks of analysis/verify/verify.c that need many events: tracks, flows, operator ids. One
- * thread.
+ * thread each (both.c).
  */
 #include <inttypes.h>
 #include <stdlib.h>

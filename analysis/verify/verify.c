@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * See verify.h: the checks that need one event only, and the order of the others. One thread per
- * file.
+ * file; gt_verify_lists() has a second one.
  */
 #include "analysis/verify/verify.h"
 
@@ -371,9 +371,7 @@ static void check_whole(struct gt_verify *v)
 	gt_verify_file_form(v);
 	if (!v->reading.is_pftrace)
 		gt_verify_header(v);
-	gt_verify_tracks(v);
-	gt_verify_flows(v);
-	gt_verify_externals(v);
+	gt_verify_lists(v);
 	if (v->ours) {
 		gt_verify_stacks(v);
 		gt_verify_ledger(v);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * Does a trace keep to docs/FORMAT.md, and does its ledger balance? Each check is a row of
- * analysis/verify/verify.def; what it finds is printed as "FILE:LINE: what". One thread per file.
+ * analysis/verify/verify.def; what it finds is printed as "FILE:LINE: what". One thread per
+ * file, and one more behind its last event.
  */
 #ifndef GT_ANALYSIS_VERIFY_VERIFY_H
 #define GT_ANALYSIS_VERIFY_VERIFY_H
