@@ -8,9 +8,8 @@
 
 #include "analysis/verify/state.h"
 
-#define MOST_LINES                                                                                 \
-	1000 /* of a check: what one thread finds is held until the other one is done              \
-	      */
+/* Lines of a check: what one thread finds is held until the other one is done. */
+#define MOST_LINES 1000
 
 /* What the second thread finds. */
 struct verify_links {
