@@ -21,6 +21,8 @@ SLOW = 1000  # rounds that follow, one a millisecond
 ROUNDS = FAST + SLOW
 THREADS = 3  # of `rounds`
 FAILWRITE = os.path.join(harness.PROGRAMS, "libfailwrite.so")
+NETFS = os.path.join(harness.PROGRAMS, "libnetfs.so")
+BENCH = os.path.join(harness.BUILD, "bench/gputrace-workload")
 KINDS = ("kernel", "memcpy", "memset")
 
 
@@ -60,10 +62,10 @@ class Lost(unittest.TestCase):
         for folder in (self.folder, self.spools):
             self.addCleanup(shutil.rmtree, folder, ignore_errors=True)
 
-    def repaired(self, *options, fast=FAST, words=None, status=-9, **device):
+    def repaired(self, *options, fast=FAST, words=None, status=-9, program=harness.program("workload"), **device):
         """The trace of a killed process, or of @words, as JSON, and what `stats` says of it."""
         shutil.rmtree(self.folder + "/out", ignore_errors=True)
-        result = harness.run([harness.program("workload"), *(words or ("dying", str(fast)))], folder=self.folder + "/out",
+        result = harness.run([program, *(words or ("dying", str(fast)))], folder=self.folder + "/out",
                              **device,
                              options=("GPUTRACE_SPOOL=" + self.spools, "GPUTRACE_FLUSH_PERIOD=20",
                                       "GPUTRACE_RING_SIZE=16M", *options))
@@ -193,6 +195,20 @@ class Lost(unittest.TestCase):
                 self.assertEqual(result.status, 3)
                 self.assertIn("has no ledger", result.said[-1])
                 self.assertNotIn("gputrace repair", result.said[-1])
+
+    def test_spool_without_room(self):
+        """Activity buffers and the table of open launches lie outside of it, some of it is read when the process ends on
+        its one core: each launch has one count."""
+        self.addCleanup(os.sched_setaffinity, 0, os.sched_getaffinity(0))
+        os.sched_setaffinity(0, {min(os.sched_getaffinity(0))})
+        ledger = self.repaired(f"LD_PRELOAD={NETFS}:{harness.LIBRARY}", "NETFS_TYPE=0x01021994", "NETFS_ROOM=16777216",
+                               "GPUTRACE_EXIT_TIMEOUT=1", "GPUTRACE_THIN=off", "GPUTRACE_RING_SIZE=1M",
+                               "SIMCUDA_TIME=virtual", words=("rate400k", "10", "4000", "40"), status=0,
+                               program=BENCH)["ledger"]
+        self.assertGreater(ledger["spool_refused_bytes"], 0)
+        self.assertEqual(ledger["launches_seen"] + ledger["launches_lost"], 40001)
+        self.assertEqual(ledger["kernels_written"] + ledger["kernels_not_written"] + ledger["launches_without_record"],
+                         40001, ledger)
 
     def test_nothing_is_lost(self):
         ledger = self.repaired()["ledger"]
