@@ -164,6 +164,19 @@ struct object_kind {
 			    unsigned int field);
 };
 
+/* The field of a key, which may have escapes. */
+static unsigned int find_decoded(const struct gt_fields *r, const struct object_kind *kind,
+				 const struct gt_span *key)
+{
+	char text[6 * GT_KEY_BYTES];
+	struct gt_span decoded = {.text = text, .kind = GT_SPAN_STRING};
+
+	if (!key->escaped || key->len > sizeof(text))
+		return kind->find(r, key);
+	decoded.len = (uint32_t)gt_span_decode(key, text);
+	return kind->find(r, &decoded);
+}
+
 /* Scans and learns what stands before a value: a comma, but not before the first one, and the key,
  * which is not one of those expected behind *@key. Returns where the value starts, or NULL. */
 static const char *scan_new_key(struct gt_scan *scan, const char *p, struct gt_fields *r,
@@ -181,7 +194,7 @@ static const char *scan_new_key(struct gt_scan *scan, const char *p, struct gt_f
 	value = gt_scan_key(scan, quote, &text);
 	if (!value)
 		return NULL;
-	*ret_field = kind->find(r, &text);
+	*ret_field = find_decoded(r, kind, &text);
 	*key = gt_keys_learn(keys, *key, p, (size_t)(value - p), (uint8_t)*ret_field);
 	return value;
 }

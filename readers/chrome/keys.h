@@ -64,7 +64,7 @@ static inline unsigned int gt_keys_expect(const struct gt_keys *keys, unsigned i
 void gt_keys_init(struct gt_keys *keys);
 
 /* Learns that the @length bytes at @p are the text of @field, behind the key @last. Returns the
- * key, or GT_KEY_NONE if it is too long. */
+ * key, or GT_KEY_NONE if it is too long or has no place. */
 unsigned int gt_keys_learn(struct gt_keys *keys, unsigned int last, const char *p, size_t length,
 			   uint8_t field);
 

@@ -329,6 +329,7 @@ static int read_key(struct reader *r, struct gt_span *ret_key)
 {
 	struct gt_span key = {.text = ""};
 	const char *next;
+	char *text;
 	int rc;
 
 	while (!(next = *r->in.data == '"' ? gt_scan_string(&r->scan, r->in.data, &key)
@@ -337,10 +338,12 @@ static int read_key(struct reader *r, struct gt_span *ret_key)
 		if (rc <= 0)
 			return rc;
 	}
-	ret_key->len = key.len;
-	ret_key->text = strndup(key.text, key.len);
-	if (!ret_key->text)
+	text = malloc(key.len + 1);
+	if (!text)
 		return complain_file(r, -ENOMEM);
+	ret_key->len = (uint32_t)gt_span_decode(&key, text);
+	text[ret_key->len] = 0;
+	ret_key->text = text;
 	gt_input_consume(&r->in, (size_t)(next - r->in.data));
 	rc = next_byte(r);
 	if (rc <= 0)
@@ -431,7 +434,8 @@ static int read_object(struct reader *r, bool behind_events)
 	if (!rc)
 		note_cut(r, "the file ends before its JSON object does");
 	if (!rc && !has_events)
-		return complain(r, r->in.data, "the file ends before its events begin", -EBADMSG);
+		return complain(r, r->in.data + r->in.size, "the file ends before its events begin",
+				-EBADMSG);
 	return rc;
 }
 

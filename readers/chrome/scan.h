@@ -93,7 +93,8 @@ bool gt_span_uint(const struct gt_span *span, uint64_t *ret_value);
 /* The number as a double. False: not a number. */
 bool gt_span_double(const struct gt_span *span, double *ret_value);
 
-/* Decodes a string into @out, which needs span->len bytes. Returns the length. */
+/* Decodes a string into @out, which needs span->len bytes; U+0000 becomes U+FFFD. Returns the
+ * length. */
 size_t gt_span_decode(const struct gt_span *span, char *out);
 
 /* Whether the text of @span is @text (@len bytes). */

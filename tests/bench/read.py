@@ -5,6 +5,7 @@
 Makes the trace, as JSON and as .pftrace, then runs each command five times on one core and prints the median
 processor time and the largest resident memory. Commands that write do so into the folder of the trace.
 """
+import argparse
 import os
 import shutil
 import subprocess
@@ -35,7 +36,11 @@ def run(cli, command, folder):
 
 
 def main():
-    cli, launches = sys.argv[1], sys.argv[2] if len(sys.argv) > 2 else "250000"
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("cli", metavar="GPUTRACE-CLI")
+    parser.add_argument("launches", metavar="LAUNCHES", nargs="?", default="250000")
+    options = parser.parse_args()
+    cli, launches = options.cli, options.launches
     os.sched_setaffinity(0, {min(os.sched_getaffinity(0))})
     with tempfile.TemporaryDirectory() as folder:
         path = os.path.join(folder, "trace.json")

@@ -25,6 +25,7 @@ OTHER = {  # of some that print a line for each; of one whose search was still s
     ("crossing ranges", "stacks"): 5, ("nested ranges", "stacks"): 5,
     ("python functions", "lines"): 5,  # each function is compared with the rows of core/json/user_code.def
     ("colliding short correlation ids", "convert"): 1.4,
+    ("empty events", "stats"): 6, ("empty events", "verify"): 10,  # forty times as many as in an ordinary file
 }
 HEADER = ('{"schemaVersion": 1, "metadata": {"gputrace_version": "0.1.0"}, "baseTimeNanoseconds": 0, '
           '"displayTimeUnit": "ns", "traceEvents": [\n')
@@ -74,6 +75,8 @@ SHAPES = {
     "processes": (lambda i: [call(i, 2 * i, pid=i)], ALL),
     "contexts": (lambda i: [kernel(i, 2 * i, context=i)], ("convert", "stats")),
     "names": (lambda i: [kernel(i, 2 * i, name="k%d" % i)], ALL),
+    "names of arguments": (lambda i: [kernel(i, 2 * i, **{"k%d" % (40 * i + j): 1 for j in range(40)})], READ + ("verify",)),
+    "empty events": (lambda i: [{}], READ + ("verify",)),
     "thread names": (lambda i: [{"ph": "M", "name": "thread_name", "pid": i, "tid": i, "args": {"name": "t"}}],
                      ("stats", "merge", "verify", "export")),
     "stacks": (with_stacks(lambda i: i), ALL),

@@ -230,3 +230,18 @@ Test(fields, of_each_event)
 	cr_assert(gt_span_is(&used.record.arg[GT_ARG_REGISTERS], "122", 3));
 	cr_assert(gt_span_is(&used.record.arg[GT_ARG_GRID], "[64, 8, 1]", 10));
 }
+
+Test(fields, of_keys_with_escapes)
+{
+	static const char event[] = "{\"\\u0070h\": \"X\", \"args\": {\"s\\u0074ream\": 7}}";
+	char text[TEXT] = "";
+
+	gt_fields_init(&used);
+	memcpy(text, event, strlen(event));
+	for (int round = 0; round < 2; round++) {
+		outcome_of(&used, text, strlen(text));
+		cr_assert_eq(used.record.ph, 'X');
+		cr_assert(gt_record_has(&used.record, GT_ARG_STREAM));
+		cr_assert(gt_span_is(&used.record.arg[GT_ARG_STREAM], "7", 1));
+	}
+}
