@@ -186,6 +186,8 @@ static int add_ledgers(struct gt_header *all, const struct gt_header *one)
 			gt_ledger_join((enum gt_ledger_key)i, (uint64_t)a, (uint64_t)b));
 	}
 	fputc('}', out);
+	for (int i = 0; i < GT_INPUT_PADDING; i++)
+		fputc(0, out); /* it is scanned */
 	if (fclose(out)) {
 		free(text);
 		return -ENOMEM;
