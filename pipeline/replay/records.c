@@ -316,9 +316,8 @@ static bool waited(struct gt_replay_records *r, const struct gt_event *event)
 	return found;
 }
 
-/* Their buffers were not in the spool. Those that had no room in the list are taken for records of
- * lost calls, as so many hardly wait for others; if they were in the spool, too, they were not
- * counted as such. */
+/* Of records that waited and did not come again the buffers were not in the spool. Those that had
+ * no room in the list count as records of lost calls: so many do not wait for anything else. */
 static void settle_gone(const struct gt_replay_records *r)
 {
 	for (size_t i = 0; i < r->waited_count; i++)

@@ -15,7 +15,7 @@
 #define NAME     "_Z5scalePffi"
 #define LAUNCHES 5000u /* more than a table has room for at first */
 
-/* The process is killed when it has taken so many more records of buffers. */
+/* Kills the process after this many more records of buffers. */
 static struct {
 	void (*emit)(void *context, struct gt_event *event);
 	uint32_t left;
