@@ -30,21 +30,23 @@ PROGRESS = 50
 LATE = 30  # seconds: when a machine or a sanitizer is so slow that nothing is written in the first few
 SECOND = 1_000_000_000
 PLAIN = not harness.preloading.RUNTIMES  # a sanitizer is too slow for some of it
+OLD = SECOND if PLAIN else 4 * SECOND  # a sanitizer multiplies the tracer's work
 # by a tracer without a processor: its rings fill up
 LEFT_OUT = ("calls_lost_ring_full", "calls_thinned", "calls_thinned_later")
 THREADS = 3  # of the program: this many calls may be in the trace and not yet in the truth file
 
 How = collections.namedtuple("How", "text delay from_first spool hooks looks_for_begun kernel_ns")
-# wrong: lines; happened: operations; kept: those in the file before repair; old: calls and operations older
-# than a second, which had to be there; without_file: there was none when the process was killed
+# wrong: lines; happened: operations; kept: those in the file before repair; old: calls and operations older than
+# OLD, which had to be there; without_file: there was none when the process was killed
 Outcome = collections.namedtuple("Outcome", "wrong happened kept old without_file")
 
 
 def how_of(number, delay):
     """One run in four has no spool, one has no CUPTI. Of eight, four are killed at any moment after their start,
-    four in the seconds after their first operation, when some events are older than a second."""
-    from_first = PLAIN and number % 8 >= 4
-    delay = delay or random.Random(SEED * 1000 + number).uniform(*((1.0, 2.5) if from_first else (0.05, 2.0)))
+    four (two with a sanitizer) after their first operation, when some events are older than OLD."""
+    from_first = number % 8 >= (4 if PLAIN else 6)
+    delay = delay or random.Random(SEED * 1000 + number).uniform(
+        *((OLD / SECOND, OLD / SECOND + 1.5) if from_first else (0.05, 2.0)))
     return How(f"kill {number} of seed {SEED} after {delay:.3f} s", delay, from_first, number % 4 != 0,
                PLAIN and number % 4 == 3, number % 4 == 2, "20000" if number % 10 == 9 else "150000")
 
@@ -106,8 +108,8 @@ def check_one(number, delay=None):
             tempfile.TemporaryDirectory(dir="/dev/shm" if harness.has_shm() else None) as spools:
         status, killed, starved = kill_at(folder, how, spools)
         happened = Happened(folder, how.hooks)
-        outcome = check_files(how, folder, spools, happened, killed - SECOND - 2 * starved)
-    if how.from_first and how.delay * SECOND > 1.6 * SECOND + 2 * starved and not outcome.old:
+        outcome = check_files(how, folder, spools, happened, killed - OLD - 2 * starved)
+    if how.from_first and how.delay * SECOND > OLD + 0.6 * SECOND + 2 * starved and not outcome.old:
         outcome.wrong.append("nothing was old enough to be looked for")
     if status != -signal.SIGKILL:
         outcome.wrong.append(f"ended with {status} before it was killed")
@@ -125,11 +127,11 @@ def check_files(how, folder, spools, happened, old_before):
     seen = set(work_of(events))
     wrong = []
     if old - seen:
-        wrong.append(f"{len(old - seen)} of {len(old)} operations older than a second are missing, the latest "
+        wrong.append(f"{len(old - seen)} of {len(old)} operations older than {OLD // SECOND} s are missing, the latest "
                      f"by {(old_before - max(happened.ends[key] for key in old - seen)) / SECOND:.3f} s")
     missing = happened.missing_calls(events, old_before) if PLAIN else []
     if missing:
-        wrong.append(f"{len(missing)} of {old_calls} calls older than a second are missing: {missing[:5]}")
+        wrong.append(f"{len(missing)} of {old_calls} calls older than {OLD // SECOND} s are missing: {missing[:5]}")
     # the truth file is written after the call's enter: a few of the last ones may be missing in it
     if len(seen - set(happened.ends)) > THREADS:
         wrong.append(f"{len(seen - set(happened.ends))} operations never happened")
