@@ -211,7 +211,12 @@ static int await(struct gt_talk *talk, int patience_ms)
 	bool is_taken = false;
 	int error = 0;
 
-	while (!error) {
+	for (;;) {
+		/* looked at before the answer is: it may answer, and end at once */
+		if (gt_clock_now() >= next_check) {
+			next_check += CHECK_NS;
+			error = give_up(talk, is_taken, since, patience_ms);
+		}
 		if (!read_at(talk->box->fd, &seen, sizeof(seen),
 			     offsetof(struct gt_mailbox, answer)))
 			return fail(talk, -EIO, "its mailbox was cut");
@@ -221,13 +226,10 @@ static int await(struct gt_talk *talk, int patience_ms)
 			is_taken = true;
 			since = gt_clock_now();
 		}
+		if (error)
+			return error;
 		nap();
-		if (gt_clock_now() < next_check)
-			continue;
-		next_check += CHECK_NS;
-		error = give_up(talk, is_taken, since, patience_ms);
 	}
-	return error;
 }
 
 int gt_talk_await(struct gt_talk *talk, int patience_ms)

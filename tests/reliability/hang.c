@@ -6,7 +6,7 @@
  *   kernel    waits on a stream for the kernel "spin" (how long it runs: SIMCUDA_SCRIPT)
  *   first     the same, and it is the first launch
  *   later     waits for the gate first
- *   ahead     launches it 40 times, then waits: the GPU works all the time
+ *   ahead     launches it 40 times, then waits: the GPU works all the time; then for the gate
  *   unwaited  launches it and waits for the gate
  *   device    waits for the device (a wait that hangs: the fault slow_sync)
  *   lock      waits for a mutex that another thread holds
@@ -77,6 +77,7 @@ static void run_ahead(void)
 	for (int i = 0; i < 40; i++)
 		launch_spin();
 	wait_for_stream();
+	wait_at_gate(1);
 }
 
 static void hang_unwaited(void)

@@ -17,7 +17,7 @@ import controlled
 import harness
 
 COMMANDS = int(os.environ.get("RELIABILITY_COMMANDS", "100"))
-REQUEST = 488  # bytes before the request of a mailbox, docs/internals/control.md
+REQUEST, ANSWERED = 488, 1520  # places in a mailbox: request.number, answer.number; docs/internals/control.md
 
 
 def pid_of(path):
@@ -59,6 +59,25 @@ class Control(controlled.Test):
         def rate():
             return self.ps()[0]["Kernels/s"]
         self.assertTrue(harness.gate.wait_for(lambda: rate() > 0))
+
+    def test_answers_and_ends(self):
+        """While the command sleeps: it has the answer."""
+        run = self.start(fault="slow_flush=300000000", options=("GPUTRACE_FLUSH_PERIOD=100000",))  # it does not answer at once
+
+        def number(at):
+            with open(self.box(), "rb") as box:
+                return struct.unpack_from("=I", box.read(), at)[0]
+        naps = os.path.join(self.folder, "naps")
+        with concurrent.futures.ThreadPoolExecutor(1) as pool:
+            told = pool.submit(
+                harness.tool, "flush", str(run.pid), GPUTRACE_CONTROL=self.boxes, NAP_UNTIL_ENDED=str(run.pid), NAP_BEGINS=naps,
+                LD_PRELOAD=harness.preloading.with_tracer(os.path.join(harness.PROGRAMS, "liblongnap.so")))
+            harness.gate.wait_for(lambda: os.path.exists(naps) or told.done())
+            harness.gate.wait_for(lambda: number(REQUEST) == number(ANSWERED))
+            run.end()
+            status, said = told.result()
+        self.assertIn(": written into ", said)
+        self.assertEqual(status, 0)
 
     def test_off(self):
         for control in ("off", "auto"):
