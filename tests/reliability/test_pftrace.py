@@ -88,7 +88,8 @@ class Pftrace(unittest.TestCase):
 
     def check(self):
         """Repaired, complete, and the same after a second repair: all files as JSON. Of several, one is completed:
-        the last, or the previous one if the last had not begun when the process was killed."""
+        the last, or the previous one if the last had not begun when the process was killed. A file that was not
+        closed yet when the next one began gets a ledger of what is in it."""
         self.repair(self.out)
         roots = []
         for path in self.traces():
@@ -100,9 +101,12 @@ class Pftrace(unittest.TestCase):
                 self.assertEqual((status, said), (0, ""), output)
         events = [event for root in roots for event in root["traceEvents"]]
         self.assertEqual(Happened(self.folder).wrong_in(events), [])
-        completed, = [root for root in roots if "repaired" in root and "ledger" in root and slices(root)]
-        self.assertIn("recovered_calls", completed["repaired"])
-        self.assertGreater(completed["ledger"]["calls_seen"], 0)
+        repaired = [root for root in roots if "repaired" in root and "ledger" in root and slices(root)]
+        self.assertIn(len(repaired), (1, 2))
+        self.assertGreater(sum(root["ledger"]["calls_seen"] for root in repaired), 0)
+        completed = [root for root in repaired
+                     if root["repaired"]["recovered_calls"] or root["repaired"]["recovered_operations"]]
+        self.assertLessEqual(len(completed), 1)
         self.assertEqual(os.listdir(self.spools), [])
         before = [read(path) for path in self.traces()]
         self.repair(self.out)
