@@ -270,7 +270,7 @@ static size_t print_cut(const struct gt_reading *reading, FILE *out)
 	if (!reading->closed && !reading->end_line)
 		gt_show_line(out, "  cut: %s", reading->note);
 	else if (!reading->closed)
-		gt_show_line(out, "  cut at line %" PRIu64 ", byte %" PRIu64 ": %s",
+		gt_show_line(out, "  cut at line %" PRIu64 ", offset %" PRIu64 ": %s",
 			     reading->end_line, reading->end_byte, reading->note);
 	if (reading->without_ledger)
 		print_without_ledger(reading, out);

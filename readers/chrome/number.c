@@ -11,14 +11,13 @@ struct decimal {
 	uint64_t digits;
 	int exponent;
 	bool negative;
-	bool overflow;
 };
 
 static void decimal_digit(struct decimal *number, char c, bool fraction)
 {
 	if (number->digits > (UINT64_MAX - 9) / 10) {
-		/* too many digits: those of a fraction can be ignored */
-		number->overflow |= !fraction;
+		/* the digits that follow are too small to matter: only their number does */
+		number->exponent += !fraction;
 		return;
 	}
 	number->digits = number->digits * 10 + (uint64_t)(c - '0');
@@ -49,7 +48,7 @@ static bool decimal_parse(const struct gt_span *span, struct decimal *number)
 			exponent = exponent * 10 + (*p - '0');
 		number->exponent += minus ? -exponent : exponent;
 	}
-	return p == end && !number->overflow;
+	return p == end;
 }
 
 /* digits * 10^exponent as an integer, rounded half away from zero. */

@@ -63,7 +63,7 @@ static int complain(struct reader *r, const char *at, const char *what, int rc)
 
 	gt_input_position(&r->in, (size_t)(at - r->in.data), &line, &byte);
 	snprintf(r->reading->error, sizeof(r->reading->error),
-		 "%s:%" PRIu64 ": byte %" PRIu64 ": %s", r->in.path, line, byte, what);
+		 "%s:%" PRIu64 ": offset %" PRIu64 ": %s", r->in.path, line, byte, what);
 	return rc;
 }
 

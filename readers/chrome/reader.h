@@ -61,7 +61,7 @@ struct gt_reading {
 	uint64_t strange;            /* elements of traceEvents that are not objects */
 	uint64_t end_line, end_byte; /* after the last complete event */
 	uint64_t bytes;              /* read, uncompressed */
-	char error[512];             /* one line "FILE:LINE: byte N: what" if reading failed */
+	char error[512];             /* "FILE:LINE: offset IN_FILE: what" if reading failed */
 	char note[256];              /* why the file counts as cut, else empty */
 	char doubt[256];             /* .pftrace: how its ledger differs from its events */
 	struct gt_header header;

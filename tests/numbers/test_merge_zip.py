@@ -223,7 +223,7 @@ def test_the_way_back():
     path, again = os.path.join(cases.folder(), "all.zip"), cases.folder()
     cases.run("merge", f"--output={path}", where)
     _, said = cases.run("stats", path, expect=1)
-    assert said.startswith(f"gputrace: {path}:1: byte 0: a zip: unpack it"), said
+    assert said.startswith(f"gputrace: {path}:1: offset 0: a zip: unpack it"), said
     with zipfile.ZipFile(path) as archive:
         archive.extractall(again)
     assert cases.run("stats", again)[0].replace(again, where) == cases.run("stats", where)[0]

@@ -141,8 +141,8 @@ Test(reader, errors_name_line_and_byte)
 	static const struct {
 		const char *text, *expected;
 	} rows[] = {
-		{"[\n" EVENT ",\n{\"ph\" \"X\"}]", ":3: byte 155: ':' expected after a key"},
-		{"{\"traceEvents\": 1}", ":1: byte 16: traceEvents is not an array"},
+		{"[\n" EVENT ",\n{\"ph\" \"X\"}]", ":3: offset 155: ':' expected after a key"},
+		{"{\"traceEvents\": 1}", ":1: offset 16: traceEvents is not an array"},
 		{"{\"a\": 1}", "no traceEvents"},
 		{"hello", "neither '{' nor '['"},
 		{"PK\x03\x04\x14", "a zip: unpack it"},

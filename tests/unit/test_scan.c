@@ -124,6 +124,9 @@ Test(scan, nanoseconds_are_exact)
 		{"4.1e-2", 41},
 		{"1712195495519695.8", 1712195495519695800},
 		{"9007199254740993", 9007199254740993000},
+		{"12345678901234567890123e-10", 1234567890123457},
+		{"-12345678901234567890123.5E-20", -123457},
+		{"100000000000000000000e-18", 100000},
 	};
 	int64_t ns;
 	struct gt_span span;
@@ -136,6 +139,8 @@ Test(scan, nanoseconds_are_exact)
 	span = number("9300000000000000000");
 	cr_assert_not(gt_span_ns(&span, &ns));
 	span = number("1e400");
+	cr_assert_not(gt_span_ns(&span, &ns));
+	span = number("12345678901234567890123e-5");
 	cr_assert_not(gt_span_ns(&span, &ns));
 	span = number("NaN");
 	cr_assert_not(gt_span_ns(&span, &ns));
