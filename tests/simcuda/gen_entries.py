@@ -204,7 +204,7 @@ def entry(api, name, versioned, cbid, params, has_struct):
 def write_api(api, include, source, header):
     listed = functions(include, api)
     structs = read_structs(include, api)
-    text = prototypes_in(include, api)
+    declared = set(re.findall(r'\b(\w+)\s*\(', prototypes_in(include, api)))
     prefix = 'sim_' if api == 'driver' else 'rt_'
     result = 'CUresult' if api == 'driver' else 'cudaError_t'
     guard = f'SIMCUDA_{api.upper()}_IMPL_H'
@@ -226,7 +226,7 @@ def write_api(api, include, source, header):
         if plain not in seen:
             seen.add(plain)
             head.append(f'__attribute__((weak, visibility("hidden"))) {result} {prefix}{plain}({formal});')
-        if not re.search(r'\b' + re.escape(name) + r'\s*\(', text):
+        if name not in declared:
             call_as = 'CUDAAPI' if api == 'driver' else 'CUDARTAPI'
             body.append(f'{result} {call_as} {name}({formal});')
         body.append(entry(api, name, versioned, cbid, params,
