@@ -10,6 +10,8 @@
 #define WAITING_FIRST 256u
 #define WAITING_MAX   (1u << 16)
 
+_Static_assert(GT_EVENT_COUNT_ <= GT_WAITING_KEY_NODE, "a kind has room below the bit");
+
 static bool grow(struct gt_waiting *waiting)
 {
 	size_t capacity = waiting->capacity ? waiting->capacity * 2 : WAITING_FIRST;
@@ -36,15 +38,30 @@ bool gt_waiting_push(struct gt_waiting *waiting, const struct gt_event *event)
 	return true;
 }
 
+static uint64_t node_of(const struct gt_event *event)
+{
+	if (event->kind == GT_EVENT_KERNEL)
+		return event->kernel.graph_node_id;
+	if (event->kind == GT_EVENT_MEMCPY || event->kind == GT_EVENT_MEMSET)
+		return event->memory.graph_node_id;
+	return 0;
+}
+
+/* CUPTI has the graph in the upper half of a node, and its nodes count from 0: both halves have to
+ * change all bits. */
+static uint64_t mix(uint64_t node)
+{
+	node = (node ^ node >> 32) * 0x9e3779b97f4a7c15u;
+	return (node ^ node >> 29) * 0xbf58476d1ce4e5b9u;
+}
+
 uint64_t gt_waiting_key(const struct gt_event *event)
 {
-	uint64_t node = 0;
+	uint64_t key = (uint64_t)event->correlation << 32 | event->kind, node = node_of(event);
 
-	if (event->kind == GT_EVENT_KERNEL)
-		node = event->kernel.graph_node_id;
-	else if (event->kind == GT_EVENT_MEMCPY || event->kind == GT_EVENT_MEMSET)
-		node = event->memory.graph_node_id;
-	return ((uint64_t)event->correlation << 32 | event->kind) ^ node * 0x9e3779b97f4a7c15u;
+	if (!node)
+		return key;
+	return (key ^ (mix(node) & ~(uint64_t)GT_WAITING_KEY_FIXED)) | GT_WAITING_KEY_NODE;
 }
 
 void gt_waiting_free(struct gt_waiting *waiting)

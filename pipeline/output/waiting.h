@@ -23,13 +23,16 @@ struct gt_waiting {
 /* Appends a copy of @event. False: no room. */
 bool gt_waiting_push(struct gt_waiting *waiting, const struct gt_event *event);
 
+#define GT_WAITING_KEY_NODE  0x100u /* it is of a node of a graph */
+#define GT_WAITING_KEY_FIXED 0x1ffu /* this bit and the kind, below it: no node changes them */
+
 /* Tells one record of GPU work from another, also when it is read again from the same buffer. */
 uint64_t gt_waiting_key(const struct gt_event *event);
 
 /* Whether a key tells what its record is: it does not for nodes of graphs. */
 static inline bool gt_waiting_key_is_plain(uint64_t key)
 {
-	return (uint32_t)key < GT_EVENT_COUNT_;
+	return !(key & GT_WAITING_KEY_NODE);
 }
 
 /* The kind in it, if it does. */

@@ -35,8 +35,9 @@ static void template_calls(uint32_t first)
 }
 
 /* A completed buffer with a kernel for each of @kernels calls from @first on, with the name @name.
- */
-static inline void template_kernels_of(uint32_t first, uint32_t kernels, const char *name)
+ * Returns its records. */
+static inline CUpti_ActivityKernel8 *template_kernels_of(uint32_t first, uint32_t kernels,
+							 const char *name)
 {
 	uint64_t now = template.clock.first.realtime;
 	CUpti_ActivityKernel8 *record;
@@ -59,6 +60,7 @@ static inline void template_kernels_of(uint32_t first, uint32_t kernels, const c
 						    .blockZ = 1,
 						    .name = name};
 	gt_cupti_buffers_complete(buffer, kernels * sizeof(*record));
+	return record;
 }
 
 /* The same for the first @kernels calls. */

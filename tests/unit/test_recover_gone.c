@@ -127,6 +127,31 @@ Test(recover, counts_records_that_waited_in_a_half_read_buffer)
 	check_waiting(false);
 }
 
+/* They are of no call that is known by their keys: the ids of nodes as CUPTI gives them. */
+Test(recover, counts_no_nodes_that_waited_outside_of_the_spool)
+{
+	const uint64_t graph = (uint64_t)2 << 32;
+	CUpti_ActivityKernel8 *nodes;
+	char *text;
+
+	if (!begin())
+		cr_skip("no tmpfs with enough room");
+	leave_spool();
+	template_calls(1);
+	nodes = template_kernels_of(1, TEMPLATE_CALLS, NAME);
+	for (uint32_t i = 0; i < TEMPLATE_CALLS; i++) {
+		nodes[i].correlationId = 1;
+		nodes[i].graphNodeId = graph + i;
+	}
+	read_buffers_until(1);
+	cr_assert_eq(gt_call_join_waiting(&template.join), TEMPLATE_CALLS);
+	free(kill.spool);
+	text = recover();
+	cr_expect_eq(count_in(text, GT_LEDGER_LAUNCHES_UNLINKED), 0, "%s", text);
+	cr_expect_eq(count_in(text, GT_LEDGER_OPS_IN_FLIGHT), TEMPLATE_CALLS);
+	free(text);
+}
+
 /* Of three kernels that come out of the spool two had been taken, and their calls were not in
  * flight any more: how many is all that is known of the table. */
 Test(recover, counts_answered_launches_of_a_table_outside_of_the_spool)
