@@ -462,6 +462,7 @@ static int prepare(struct gt_cupti_status *status)
 	int error;
 
 	status->refused[0] = 0;
+	gt_cupti.hears_init = false;
 	if (gt_cupti.api.cuptiSetThreadIdType)
 		gt_cupti_note_refused(
 			status, "THREAD_ID_TYPE",

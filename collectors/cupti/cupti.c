@@ -63,8 +63,10 @@ int gt_cupti_start(const struct gt_config *config, bool in_init, bool waits,
 	gt_cupti.user = *user;
 	gt_cupti.waits = waits;
 	gt_cupti.may_have_graphs = graphs_may_exist(moment);
+	gt_cupti.driver_was_up = gt_cupti.may_have_graphs && !in_init;
 	gt_cupti_capture_start(status->version);
 	error = gt_cupti_attach(status);
+	gt_cupti.hears_init = !error && !gt_cupti.driver_was_up;
 	gt_cupti.is_late = true;
 	return error;
 }

@@ -77,8 +77,10 @@ struct gt_cupti {
 	_Atomic int graphs;               /* enum gt_cupti_graphs */
 	bool is_late;                     /* the start is over */
 	bool may_have_graphs;             /* they may have been made before the start */
-	bool waits;  /* no kinds yet: gt_cupti_begin. Starting thread, then drain thread */
-	bool parted; /* unsubscribed until the next gt_cupti_begin. Drain thread */
+	bool driver_was_up;               /* when CUPTI was started */
+	bool hears_init; /* subscribed before: CU_INIT_FINISHED or a new context will be told */
+	bool waits;      /* no kinds yet: gt_cupti_begin. Starting thread, then drain thread */
+	bool parted;     /* unsubscribed until the next gt_cupti_begin. Drain thread */
 	bool has_buffers;
 	struct gt_cupti_user user;
 	_Atomic uint64_t fetches_late;

@@ -4,6 +4,7 @@
  */
 #include "collectors/cupti/unified.h"
 
+#include "collectors/cupti/buffers.h"
 #include "collectors/cupti/contexts.h"
 #include "collectors/cupti/library/quirks.h"
 #include "collectors/cupti/library/refusal.h"
@@ -53,7 +54,7 @@ static CUptiResult enable(void)
 	return result == CUPTI_SUCCESS ? gt_cupti.api.cuptiActivityEnable(KIND) : result;
 }
 
-/* CUPTI 13.0.1 answers NOT_READY in InitializeInjection, others may answer the other one. */
+/* CUPTI 13.0.1 answers NOT_READY while cuInit runs; it may be so for a moment behind it, too. */
 static bool is_too_early(CUptiResult result)
 {
 	return result == CUPTI_ERROR_NOT_READY || result == CUPTI_ERROR_NOT_INITIALIZED;
@@ -71,10 +72,22 @@ static void attempt(void)
 	atomic_store(&gt_cupti.unified_waits, is_too_early(result));
 }
 
+/* Whether the driver is known to be initialized. Who came in the middle, behind another tool, knows
+ * it by the first record. */
+static bool is_ready(void)
+{
+	return atomic_load(&gt_cupti.init_finished) || gt_cupti.driver_was_up ||
+	       (!gt_cupti.hears_init && gt_cupti_buffers_count().requested);
+}
+
 void gt_cupti_unified_enable(const struct gt_config *config)
 {
-	if (gt_config_bool(config, GT_CONFIG_UNIFIED_MEMORY))
+	if (!gt_config_bool(config, GT_CONFIG_UNIFIED_MEMORY))
+		return;
+	if (is_ready())
 		attempt();
+	else
+		atomic_store(&gt_cupti.unified_waits, true);
 }
 
 /* One thread at a time: who takes the flag. */
@@ -87,7 +100,7 @@ void gt_cupti_unified_retry(void)
 
 void gt_cupti_unified_poll(void)
 {
-	if (atomic_load(&gt_cupti.init_finished) || gt_cupti.is_late)
+	if (is_ready())
 		gt_cupti_unified_retry();
 }
 

@@ -223,6 +223,16 @@ class Unified(unittest.TestCase):
         self.assertEqual(len([event for event in trace.gpu if event.get("cat") == "kernel"]), 9)
         self.assertTrue([event for event in trace.events if event["name"] == "unified memory is not recorded"])
 
+    def test_early(self):
+        """CUPTI is not asked while the program is in cuInit, by no thread: here what is asked too early is refused for good."""
+        for cupti in ("130000", "22"):
+            with self.subTest(cupti=cupti):
+                path, planted, truth, said = self.run_program(cupti, fault="early_counters=999,slow_init=500000000",
+                                                              GPUTRACE_FLUSH_PERIOD="20")
+                self.assertEqual(said, "")
+                self.assertEqual(trace_file.Trace(path).ledger["records_unified"], len(truth))
+                self.check_table(path, planted, truth)
+
     def test_hooks(self):
         """Without CUPTI one line says that there is nothing of it."""
         _, _, truth, said = self.run_program(GPUTRACE_MODE="hooks")

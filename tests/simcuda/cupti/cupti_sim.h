@@ -46,6 +46,7 @@ struct cupti_faults {
 	uint64_t hw_trace, hw_trace_later; /* results */
 	uint64_t report;                   /* result */
 	uint64_t not_ready;                /* times */
+	uint64_t early_counters;           /* result */
 	bool ticks;
 	bool invalid_last;
 	bool shuffle;

@@ -64,6 +64,7 @@ static bool read_number(const char *name, const char *value)
 						 {"hw_trace_later", &f->hw_trace_later},
 						 {"report", &f->report},
 						 {"not_ready", &f->not_ready},
+						 {"early_counters", &f->early_counters},
 						 {"clock_ahead", &f->clock_ahead}};
 
 	for (size_t i = 0; i < sizeof(switches) / sizeof(*switches); i++)
@@ -101,7 +102,8 @@ static bool read_bool(const char *name)
 
 static bool is_of_the_driver(const char *name)
 {
-	return !strncmp(name, "die:", 4) || !strcmp(name, "linger") || !strcmp(name, "slow_sync");
+	return !strncmp(name, "die:", 4) || !strcmp(name, "linger") || !strcmp(name, "slow_sync") ||
+	       !strcmp(name, "slow_init");
 }
 
 static void read_fault(char *word)

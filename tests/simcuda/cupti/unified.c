@@ -201,6 +201,16 @@ void cupti_unified_memory(const struct sim_memory *memory)
 	pthread_mutex_unlock(&mutex);
 }
 
+/* The fault early_counters: asked for while the driver starts, they are refused for good. */
+static bool is_spoiled(void)
+{
+	static _Atomic bool spoiled;
+
+	if (cupti.faults.early_counters && !cupti.table->driver_ready())
+		spoiled = true;
+	return spoiled;
+}
+
 CUptiResult CUPTIAPI cuptiActivityConfigureUnifiedMemoryCounter(
 	CUpti_ActivityUnifiedMemoryCounterConfig *config, uint32_t count)
 {
@@ -212,6 +222,8 @@ CUptiResult CUPTIAPI cuptiActivityConfigureUnifiedMemoryCounter(
 		return result;
 	if (!config || !count)
 		return cupti_fail(CUPTI_ERROR_INVALID_PARAMETER);
+	if (is_spoiled())
+		return cupti_fail((CUptiResult)cupti.faults.early_counters);
 	if (cupti.table->in_init() && !cupti.table->driver_ready()) /* as CUPTI 13.0.1 does */
 		return cupti_fail(CUPTI_ERROR_NOT_READY);
 	if (atomic_fetch_add(&calls, 1) < cupti.faults.not_ready)

@@ -287,6 +287,7 @@ struct sim_options {
 	int die_how; /* 'a'bort, 'e'xit, 'k'ill, 's'egv */
 	uint64_t linger_in;
 	_Atomic uint64_t slow_sync_ns; /* the next wait for the device */
+	uint64_t slow_init_ns;         /* cuInit, behind the tool's start */
 };
 extern struct sim_options sim_options;
 void sim_options_read(void);

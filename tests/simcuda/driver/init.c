@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/syscall.h>
+#include <time.h>
 #include <unistd.h>
 
 enum { COLD, READY, FORKED, GONE };
@@ -58,6 +59,17 @@ static void let_tool_in(void)
 		initialize();
 }
 
+/* The fault slow_init. */
+static void take_time(void)
+{
+	uint64_t ns = sim_options.slow_init_ns;
+	struct timespec pause = {.tv_sec = (time_t)(ns / 1000000000u),
+				 .tv_nsec = (long)(ns % 1000000000u)};
+
+	if (ns)
+		nanosleep(&pause, NULL);
+}
+
 static void bring_up(void)
 {
 	sim_options_read();
@@ -65,6 +77,7 @@ static void bring_up(void)
 	sim_devices_init();
 	pthread_atfork(NULL, NULL, in_child);
 	let_tool_in();
+	take_time();
 	state = READY;
 	atexit(teardown);
 	sim_announce_init();

@@ -71,17 +71,19 @@ static void read_script(const char *path)
 		fclose(file);
 }
 
-/* Those that happen in a launch or a wait; the other faults are CUPTI's (cupti/init.c). */
+/* Those that happen in cuInit, a launch or a wait; the other faults are CUPTI's (cupti/init.c). */
 static void read_faults(const char *text)
 {
 	const char *die = text ? strstr(text, "die:") : NULL;
 	const char *equals = die ? strchr(die, '=') : NULL;
 	const char *linger = text ? strstr(text, "linger=") : NULL;
 	const char *sync = text ? strstr(text, "slow_sync=") : NULL;
+	const char *init = text ? strstr(text, "slow_init=") : NULL;
 
 	sim_options.die_how = equals ? die[4] : 0;
 	sim_options.die_after = equals ? strtoull(equals + 1, NULL, 0) : 0;
 	sim_options.slow_sync_ns = sync ? strtoull(strchr(sync, '=') + 1, NULL, 0) : 0;
+	sim_options.slow_init_ns = init ? strtoull(strchr(init, '=') + 1, NULL, 0) : 0;
 	sim_options.linger_in = linger ? strtoull(strchr(linger, '=') + 1, NULL, 0) : 0;
 }
 
