@@ -240,6 +240,11 @@ struct gt_thread_refused *gt_threads_refused(void)
 	return registry.spooled ? &registry.spooled->refused : &registry.refused;
 }
 
+void gt_threads_count_refused(enum gt_thread_counter which)
+{
+	atomic_fetch_add(&gt_threads_refused()->counters[which], 1);
+}
+
 struct gt_thread *gt_threads_first(void)
 {
 	return atomic_load_explicit(&registry.first, memory_order_acquire);
@@ -247,7 +252,7 @@ struct gt_thread *gt_threads_first(void)
 
 uint64_t gt_threads_sum(enum gt_thread_counter which)
 {
-	uint64_t sum = 0;
+	uint64_t sum = atomic_load(&gt_threads_refused()->counters[which]);
 
 	for (struct gt_thread *t = gt_threads_first(); t; t = t->next)
 		sum += atomic_load_explicit(&t->counters[which], memory_order_acquire);
@@ -256,7 +261,7 @@ uint64_t gt_threads_sum(enum gt_thread_counter which)
 
 uint64_t gt_threads_lost_launches(void)
 {
-	return gt_threads_sum(GT_THREAD_LAUNCHES_LOST) + gt_threads_refused()->launches;
+	return gt_threads_sum(GT_THREAD_LAUNCHES_LOST);
 }
 
 uint64_t gt_threads_degraded(void)

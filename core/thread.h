@@ -85,13 +85,15 @@ extern _Atomic uint32_t gt_thread_epoch; /* 0: no registry */
  * the memory. A few system calls, no malloc. NULL: refused. */
 struct gt_thread *gt_thread_first_sight(uint32_t percent);
 
-/* What found no block: calls, calls inside them, blocks of PyTorch; calls that started GPU work. */
+/* Of the threads that have no block: calls that are lost, and all else as a block counts it. */
 struct gt_thread_refused {
-	_Atomic uint64_t calls, nested, tensors, launches;
+	_Atomic uint64_t calls;
+	_Atomic uint64_t counters[GT_THREAD_COUNTERS_];
 };
 
 /* To be counted by whoever found none. Any thread. */
 struct gt_thread_refused *gt_threads_refused(void);
+void gt_threads_count_refused(enum gt_thread_counter which);
 
 /* Whether @self, which may be NULL, is a block of the current registry. Hot. */
 static inline bool gt_thread_is_known(const struct gt_thread *self)
@@ -139,7 +141,8 @@ static inline void gt_thread_add(struct gt_thread *thread, enum gt_thread_counte
 /* Head of the list of all blocks, newest first; follow ->next. Drain thread. */
 struct gt_thread *gt_threads_first(void);
 
-/* Sum of a counter over all threads, ended ones included. Any thread. */
+/* Sum of a counter over all threads, those that have ended and those without a block included. Any
+ * thread. */
 uint64_t gt_threads_sum(enum gt_thread_counter which);
 
 /* For recovery: the blocks of a spool. */

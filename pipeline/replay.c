@@ -344,7 +344,6 @@ static void close_ledger(struct recovery *r)
 	const struct gt_spool_header *header = gt_spool_view_header(&r->view);
 	struct gt_ledger *ledger = &r->pipeline.ledger, here = *ledger;
 	struct gt_correlate_counts calls = gt_correlate_count(r->pipeline.join.calls);
-	const struct gt_thread_refused *refused = gt_threads_refused_in(&r->view);
 	const uint64_t *counters = r->records.counters;
 	uint64_t *count = ledger->count, reported, of_lost;
 
@@ -357,10 +356,10 @@ static void close_ledger(struct recovery *r)
 	gt_cupti_spooled_report(&r->view, ledger);
 	count[GT_LEDGER_SPOOL_REFUSED] = atomic_load(&header->refused);
 	count[GT_LEDGER_SPOOL_THREADS] = atomic_load(&header->threads_refused);
-	count[GT_LEDGER_CALLS_LOST_THREAD] = refused->calls;
-	count[GT_LEDGER_CALLS_NESTED] = counters[GT_THREAD_CALLS_NESTED] + refused->nested;
+	count[GT_LEDGER_CALLS_LOST_THREAD] = gt_threads_refused_in(&r->view)->calls;
+	count[GT_LEDGER_CALLS_NESTED] = counters[GT_THREAD_CALLS_NESTED];
 	count[GT_LEDGER_CALLS_LOST_RING] = counters[GT_THREAD_CALLS_LOST];
-	count[GT_LEDGER_LAUNCHES_LOST] = counters[GT_THREAD_LAUNCHES_LOST] + refused->launches;
+	count[GT_LEDGER_LAUNCHES_LOST] = counters[GT_THREAD_LAUNCHES_LOST];
 	count[GT_LEDGER_CALLS_LATE] = counters[GT_THREAD_CALLS_LATE];
 	count[GT_LEDGER_CALLS_PASSED] = counters[GT_THREAD_CALLS_PASSED];
 	count[GT_LEDGER_LAUNCHES_PASSED] = counters[GT_THREAD_LAUNCHES_PASSED];
@@ -369,10 +368,9 @@ static void close_ledger(struct recovery *r)
 	count[GT_LEDGER_STACKS_GOVERNED] = counters[GT_THREAD_STACKS_GOVERNED];
 	count[GT_LEDGER_CALLS_THINNED] = counters[GT_THREAD_CALLS_THINNED];
 	count[GT_LEDGER_RANGES_THINNED] = counters[GT_THREAD_RANGES_THINNED];
-	count[GT_LEDGER_TENSORS_LOST] = counters[GT_THREAD_TENSORS_LOST] + refused->tensors;
+	count[GT_LEDGER_TENSORS_LOST] = counters[GT_THREAD_TENSORS_LOST];
 	count[GT_LEDGER_PYTHON_GOVERNED] = counters[GT_THREAD_PYTHON_GOVERNED];
-	count[GT_LEDGER_CALLS_SEEN] =
-		counters[GT_THREAD_CALLS_SEEN] + refused->calls + refused->nested;
+	count[GT_LEDGER_CALLS_SEEN] = counters[GT_THREAD_CALLS_SEEN];
 	/* at least: those that no thread counts, and that were lost behind the last round, are not
 	 * in the spool */
 	count[GT_LEDGER_RANGES_LOST] =

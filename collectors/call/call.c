@@ -279,19 +279,75 @@ struct call_lost *gt_call_lost(void)
 	return gt_thread_is_known(thread) ? &gt_call_state(thread)->lost : &refused_lost;
 }
 
+/* Which of these apply to a call. */
+static uint32_t reasons(uint32_t now, enum gt_api_domain domain, uint32_t cbid)
+{
+	if (now & FILTERED && !gt_cuda_set_has(&filtered, domain, cbid))
+		now &= ~FILTERED;
+	if (!(now & (SPARING | SKIPPING | CROWDED)))
+		return now;
+	if (gt_cuda_set_has(&droppable, domain, cbid))
+		return (now & ~SKIPPING) | (now & SKIPPING ? SPARING : 0);
+	return now & ~(SPARING | CROWDED);
+}
+
+static void note_passed(uint32_t correlation)
+{
+	uint32_t last = atomic_load_explicit(&last_passed, memory_order_relaxed);
+
+	while (last < correlation &&
+	       !atomic_compare_exchange_weak_explicit(&last_passed, &last, correlation,
+						      memory_order_relaxed, memory_order_relaxed))
+		continue;
+}
+
+uint32_t gt_call_last_passed(void)
+{
+	return atomic_load(&last_passed);
+}
+
+/* Of a call that is not recorded. */
+static enum gt_thread_counter counter_of(uint32_t why)
+{
+	return why & CLOSED     ? GT_THREAD_CALLS_LATE
+	       : why & PAUSED   ? GT_THREAD_CALLS_PASSED
+	       : why & FILTERED ? GT_THREAD_CALLS_FILTERED
+	       : why & SPARING  ? GT_THREAD_CALLS_GOVERNED
+				: GT_THREAD_CALLS_THINNED;
+}
+
+/* Notes a call that is outside of the window; whether it starts GPU work. */
+static bool note_outside(uint32_t correlation, uint16_t domain, uint32_t cbid, uint32_t why)
+{
+	if (!(why & PAUSED) || why & CLOSED)
+		return false;
+	note_passed(correlation);
+	return gt_cuda_set_has(&launchers, (enum gt_api_domain)domain, cbid);
+}
+
+/* What would not have been recorded in a block either is not lost. */
 static void refuse_call(uintptr_t frame, uint32_t correlation, uint16_t domain, uint32_t cbid)
 {
 	bool nested =
 		refused.depth && is_inside(refused.frame, refused.correlation, frame, correlation);
-	struct gt_thread_refused *count = gt_threads_refused();
+	uint32_t now = atomic_load_explicit(&source, memory_order_relaxed);
+	uint32_t why = reasons(now, (enum gt_api_domain)domain, cbid) & ~(NUMBER | SKIPPING);
 
-	atomic_fetch_add(nested ? &count->nested : &count->calls, 1);
+	gt_threads_count_refused(GT_THREAD_CALLS_SEEN);
 	refused.depth = nested ? refused.depth + 1 : 1;
-	if (nested)
+	if (nested) {
+		gt_threads_count_refused(GT_THREAD_CALLS_NESTED);
 		return;
+	}
 	refused.correlation = correlation;
 	refused.frame = frame;
-	refused_lost = gt_call_is_recording() ? launch_of(domain, cbid) : (struct call_lost){0};
+	refused_lost = why ? (struct call_lost){0} : launch_of(domain, cbid);
+	if (why && note_outside(correlation, domain, cbid, why))
+		gt_threads_count_refused(GT_THREAD_LAUNCHES_PASSED);
+	if (why)
+		gt_threads_count_refused(counter_of(why));
+	else
+		atomic_fetch_add(&gt_threads_refused()->calls, 1);
 }
 
 static void leave_refused(int32_t result)
@@ -300,7 +356,7 @@ static void leave_refused(int32_t result)
 	if (refused.depth || !refused_lost.cbid)
 		return;
 	if (result == 0)
-		atomic_fetch_add(&gt_threads_refused()->launches, 1);
+		gt_threads_count_refused(GT_THREAD_LAUNCHES_LOST);
 	refused_lost.cbid = 0;
 }
 
@@ -365,18 +421,6 @@ static void adopt_correlation(struct call_state *state, uint32_t correlation)
 	state->open->head.flags &= (uint16_t)~GT_CALL_OWN_ID;
 }
 
-/* Which of these apply to a call. */
-static uint32_t reasons(uint32_t now, enum gt_api_domain domain, uint32_t cbid)
-{
-	if (now & FILTERED && !gt_cuda_set_has(&filtered, domain, cbid))
-		now &= ~FILTERED;
-	if (!(now & (SPARING | SKIPPING | CROWDED)))
-		return now;
-	if (gt_cuda_set_has(&droppable, domain, cbid))
-		return (now & ~SKIPPING) | (now & SKIPPING ? SPARING : 0);
-	return now & ~(SPARING | CROWDED);
-}
-
 /* The last of the ring is kept for calls that start GPU work. */
 static bool is_crowded_out(struct gt_thread *thread, enum gt_api_domain domain, uint32_t cbid)
 {
@@ -397,21 +441,6 @@ static uint32_t look_at_source(struct call_state *state, enum gt_api_domain doma
 	return reasons(now, domain, cbid) & ~NUMBER;
 }
 
-static void note_passed(uint32_t correlation)
-{
-	uint32_t last = atomic_load_explicit(&last_passed, memory_order_relaxed);
-
-	while (last < correlation &&
-	       !atomic_compare_exchange_weak_explicit(&last_passed, &last, correlation,
-						      memory_order_relaxed, memory_order_relaxed))
-		continue;
-}
-
-uint32_t gt_call_last_passed(void)
-{
-	return atomic_load(&last_passed);
-}
-
 static void pass_call(struct gt_thread *thread, struct call_state *state, uint16_t domain,
 		      uint32_t cbid, uint32_t why)
 {
@@ -419,16 +448,9 @@ static void pass_call(struct gt_thread *thread, struct call_state *state, uint16
 	state->passed = why & CLOSED ? 0 : cbid;
 	state->passed_domain = domain;
 	state->lost.cbid = 0;
-	if (why & PAUSED && !(why & CLOSED)) {
-		note_passed(state->correlation);
-		if (gt_cuda_set_has(&launchers, (enum gt_api_domain)domain, cbid))
-			gt_thread_count(thread, GT_THREAD_LAUNCHES_PASSED);
-	}
-	gt_thread_count(thread, why & CLOSED     ? GT_THREAD_CALLS_LATE
-				: why & PAUSED   ? GT_THREAD_CALLS_PASSED
-				: why & FILTERED ? GT_THREAD_CALLS_FILTERED
-				: why & SPARING  ? GT_THREAD_CALLS_GOVERNED
-						 : GT_THREAD_CALLS_THINNED);
+	if (note_outside(state->correlation, domain, cbid, why))
+		gt_thread_count(thread, GT_THREAD_LAUNCHES_PASSED);
+	gt_thread_count(thread, counter_of(why));
 }
 
 /* The entry of a measured call is over. The reading of its start is part of it. */

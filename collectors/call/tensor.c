@@ -69,6 +69,6 @@ void gt_call_put_tensor(const struct gt_tensor *tensor)
 	if (thread)
 		put(thread, (uintptr_t)__builtin_frame_address(0), tensor);
 	else
-		atomic_fetch_add(&gt_threads_refused()->tensors, 1);
+		gt_threads_count_refused(GT_THREAD_TENSORS_LOST);
 	errno = saved;
 }

@@ -249,6 +249,10 @@ static void take_thread(void *context, const struct gt_thread *thread)
 
 void gt_replay_rings(struct gt_replay_records *r)
 {
+	const struct gt_thread_refused *refused = gt_threads_refused_in(r->view);
+
+	for (int i = 0; i < GT_THREAD_COUNTERS_; i++)
+		r->counters[i] += atomic_load(&refused->counters[i]);
 	gt_threads_each(r->view, take_thread, r);
 }
 

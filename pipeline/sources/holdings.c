@@ -521,7 +521,7 @@ static uint64_t refused(const void *part)
 static uint64_t lost_tensors(const void *part)
 {
 	(void)part;
-	return gt_threads_sum(GT_THREAD_TENSORS_LOST) + gt_threads_refused()->tensors;
+	return gt_threads_sum(GT_THREAD_TENSORS_LOST);
 }
 
 static const struct gt_collector_count counts[] = {

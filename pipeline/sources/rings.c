@@ -436,12 +436,11 @@ static const struct gt_collector_count counts[] = {
 static void count_calls(void *part, struct gt_ledger *ledger)
 {
 	const struct gt_rings *rings = part;
-	const struct gt_thread_refused *refused = gt_threads_refused();
-	uint64_t *count = ledger->count, refused_inside = refused->nested;
+	uint64_t *count = ledger->count;
 
-	count[GT_LEDGER_CALLS_NESTED] = gt_threads_sum(GT_THREAD_CALLS_NESTED) + refused_inside;
+	count[GT_LEDGER_CALLS_NESTED] = gt_threads_sum(GT_THREAD_CALLS_NESTED);
 	count[GT_LEDGER_CALLS_LOST_RING] = gt_threads_sum(GT_THREAD_CALLS_LOST);
-	count[GT_LEDGER_CALLS_LOST_THREAD] = refused->calls;
+	count[GT_LEDGER_CALLS_LOST_THREAD] = gt_threads_refused()->calls;
 	count[GT_LEDGER_LAUNCHES_LOST] = gt_threads_lost_launches();
 	count[GT_LEDGER_CALLS_LATE] = gt_threads_sum(GT_THREAD_CALLS_LATE);
 	count[GT_LEDGER_CALLS_PASSED] = gt_threads_sum(GT_THREAD_CALLS_PASSED);
@@ -449,8 +448,7 @@ static void count_calls(void *part, struct gt_ledger *ledger)
 	count[GT_LEDGER_CALLS_FILTERED] = gt_threads_sum(GT_THREAD_CALLS_FILTERED);
 	count[GT_LEDGER_CALLS_GOVERNED] = gt_threads_sum(GT_THREAD_CALLS_GOVERNED);
 	count[GT_LEDGER_CALLS_THINNED] = gt_threads_sum(GT_THREAD_CALLS_THINNED);
-	count[GT_LEDGER_CALLS_SEEN] = gt_threads_sum(GT_THREAD_CALLS_SEEN) +
-				      count[GT_LEDGER_CALLS_LOST_THREAD] + refused_inside;
+	count[GT_LEDGER_CALLS_SEEN] = gt_threads_sum(GT_THREAD_CALLS_SEEN);
 	count[GT_LEDGER_CALLS_OPEN] = count[GT_LEDGER_CALLS_SEEN] - gt_ledger_ended_calls(ledger);
 	if (rings->metadata->window_end && rings->metadata->window_number) {
 		count[GT_LEDGER_CALLS_SEEN] -= count[GT_LEDGER_CALLS_OPEN]; /* by the next one */

@@ -72,6 +72,22 @@ class Memory(unittest.TestCase):
         lost = [event["args"]["cause"] for event in notes if event["name"] == "LOST"]
         self.assertIn("no thread block", lost)
 
+    def test_no_room_before_the_window(self):
+        """Calls of such threads are outside of it, as those of other threads, and not lost."""
+        options = ("GPUTRACE_MAX_MEMORY=16M", "GPUTRACE_CAPTURE_RANGE=cudaProfilerApi")
+        with tempfile.TemporaryDirectory() as folder:
+            result = harness.run([harness.program("workload"), "windowed", "400"], folder=folder, options=options)
+            self.assertEqual(result.status, 3, result.said)
+            [path] = harness.traces(folder)
+            status, said = harness.tool("verify", path)
+            self.assertEqual(status, 0, said)
+            with open(path, encoding="utf-8") as file:
+                ledger = json.load(file)["ledger"]
+        self.assertEqual((ledger["calls_lost_no_thread"], ledger["launches_lost"]), (0, 0), ledger)
+        self.assertEqual(ledger["launches_passed"], 3 * 10 * 400)
+        self.assertEqual(ledger["gpu_ops_without_call"], 0, ledger)
+        self.assertEqual(ledger["kernels_written"], 20)
+
     def test_each_limit(self):
         """The file has its memory, whatever else is taken first: the tables of ranges left too little at 64 MiB."""
         words = [harness.program("ranges"), *"push=step work=1 pop beside=other".split()]

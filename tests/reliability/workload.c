@@ -10,6 +10,7 @@
  *   made
  * - workload flood [N]: N times (without N: for ever) 64 rounds that are waited for
  * - workload threads N: N threads at once, ten rounds on each
+ * - workload windowed N: the same, then 20 rounds between cudaProfilerStart and the end
  * - workload graph N: N replays of a graph of 100 kernels
  * - workload mixed N: N replays of a graph of one round
  * - workload slow N: N rounds, one a millisecond
@@ -23,6 +24,7 @@
  * - workload unending N: N rounds on one thread, and the program ends while a kernel beside them
  *   runs for hours
  */
+#include <cuda_profiler_api.h>
 #include <limits.h>
 #include <pthread.h>
 #include <signal.h>
@@ -96,6 +98,15 @@ static void on_many_threads(int count)
 	for (int i = 0; i < count; i++)
 		pthread_join(threads[i], NULL);
 	free(threads);
+}
+
+static void begin_window(void)
+{
+	check((int)cudaDeviceSynchronize(), "cudaDeviceSynchronize");
+	check((int)cudaProfilerStart(), "cudaProfilerStart");
+	for (int i = 0; i < 20; i++)
+		one_round(&device);
+	check((int)cudaDeviceSynchronize(), "cudaDeviceSynchronize");
 }
 
 static void on_threads(void *(*run)(void *))
@@ -253,8 +264,10 @@ int main(int argc, char **argv)
 	open_device(&device);
 	if (!strcmp(how, "flood"))
 		on_threads(flood);
-	if (!strcmp(how, "threads"))
+	if (!strcmp(how, "threads") || !strcmp(how, "windowed"))
 		on_many_threads(rounds);
+	if (!strcmp(how, "windowed"))
+		begin_window();
 	if (!strcmp(how, "graph"))
 		replay_graph(launch_kernels);
 	else if (!strcmp(how, "mixed"))

@@ -148,11 +148,44 @@ Test(call, each_that_found_no_block_is_counted_once)
 	start_threads(1);
 	refuse_two(7);
 	cr_assert_eq(gt_threads_refused()->calls, 2);
-	cr_assert_eq(gt_threads_refused()->nested, 2);
+	cr_assert_eq(gt_threads_sum(GT_THREAD_CALLS_NESTED), 2);
+	cr_assert_eq(gt_threads_sum(GT_THREAD_CALLS_SEEN), 4);
 	start_threads(64 << 20);
 	gt_call_enter(GT_API_RUNTIME, LAUNCH, 9);
 	gt_call_exit(GT_API_RUNTIME, LAUNCH, 0);
 	expect_one(GT_API_RUNTIME, 9, 0);
+}
+
+/* They would not have been recorded in a block either: nothing of them is lost. */
+Test(call, outside_of_the_window_and_no_block)
+{
+	start_threads(1);
+	gt_call_pause(true);
+	refuse_two(7);
+	cr_assert_eq(gt_threads_refused()->calls, 0);
+	cr_assert_eq(gt_threads_sum(GT_THREAD_CALLS_PASSED), 2);
+	cr_assert_eq(gt_threads_sum(GT_THREAD_LAUNCHES_PASSED), 2);
+	cr_assert_eq(gt_call_last_passed(), 8, "its GPU work may come later");
+	gt_call_pause(false);
+	refuse_two(9);
+	cr_assert_eq(gt_threads_refused()->calls, 2);
+	gt_call_close();
+	refuse_two(11);
+	cr_assert_eq(gt_threads_refused()->calls, 2);
+	cr_assert_eq(gt_threads_sum(GT_THREAD_CALLS_LATE), 2);
+	cr_assert_eq(gt_threads_sum(GT_THREAD_CALLS_SEEN), 12);
+}
+
+Test(call, left_out_by_a_filter_and_no_block)
+{
+	struct gt_cuda_set launch = {0}, none = {0};
+
+	gt_cuda_set_add(&launch, GT_API_RUNTIME, LAUNCH);
+	start_threads(1);
+	gt_call_set_filter(&launch, &none, 0);
+	refuse_two(7);
+	cr_assert_eq(gt_threads_refused()->calls, 0);
+	cr_assert_eq(gt_threads_sum(GT_THREAD_CALLS_FILTERED), 2);
 }
 
 Test(call, inside_one_that_found_the_ring_full)
@@ -210,14 +243,14 @@ Test(call, those_that_start_no_work_after_all)
 	gt_call_enter(GT_API_RUNTIME, LAUNCH, 8);
 	gt_call_mark_empty(GT_API_RUNTIME, LAUNCH);
 	gt_call_exit(GT_API_RUNTIME, LAUNCH, 0);
-	cr_assert_eq(gt_threads_refused()->launches, 0);
+	cr_assert_eq(gt_threads_lost_launches(), 0);
 	gt_call_enter(GT_API_RUNTIME, LAUNCH, 9);
 	gt_call_mark_empty(GT_API_DRIVER, DRIVER); /* another one, inside */
 	gt_call_exit(GT_API_RUNTIME, LAUNCH, 0);
-	cr_assert_eq(gt_threads_refused()->launches, 1);
+	cr_assert_eq(gt_threads_lost_launches(), 1);
 	gt_call_pause(true);
 	refuse_two(10);
-	cr_assert_eq(gt_threads_refused()->launches, 1);
+	cr_assert_eq(gt_threads_lost_launches(), 1);
 	gt_call_pause(false);
 	gt_call_enter(GT_API_RUNTIME, LAUNCH, 12);
 	start_threads(64 << 20);
