@@ -44,11 +44,15 @@ static struct {
 	uint32_t frames;
 	uint64_t random;
 	_Atomic uint32_t stop, finished, running;
-	_Atomic uint64_t skipped, lost, late;
+	_Atomic uint64_t due, skipped, lost, late;
 	uint32_t launching; /* threads in the last round */
 	_Atomic bool has_signal;
 	struct gt_thread *self;
 	struct target targets[GT_SAMPLER_THREADS];
+	union {
+		struct gt_call_record record;
+		char room[sizeof(struct gt_call_record) + 2 * GT_UNWIND_DEPTH * sizeof(uint64_t)];
+	} sample; /* before it is in the ring */
 } sampler;
 
 void gt_sampler_set_rate(uint32_t hz)
@@ -66,47 +70,46 @@ void gt_sampler_configure(uint32_t hz, uint32_t frames)
 	atomic_store(&sampler.has_signal, gt_sample_signal_start());
 }
 
+static void add_to(_Atomic uint64_t *counter, uint64_t n)
+{
+	atomic_fetch_add_explicit(counter, n, memory_order_relaxed);
+}
+
 static void count(_Atomic uint64_t *counter)
 {
-	atomic_fetch_add_explicit(counter, 1, memory_order_relaxed);
+	add_to(counter, 1);
 }
 
 /* ---- one sample ---- */
 
-/* Repeats the sample for the rounds in which the thread had no processor. */
-static void repeat(const struct target *target, const struct gt_call_record *first)
+static void put(const struct gt_call_record *sample, uint64_t time)
 {
-	size_t size = gt_sample_record_bytes(first->frame_count + (uint32_t)first->python_count);
+	size_t size = gt_sample_record_bytes(sample->frame_count + (uint32_t)sample->python_count);
+	struct gt_call_record *record = (void *)gt_ring_reserve(&sampler.self->ring, size);
 
-	for (uint32_t i = 0; i < target->missed; i++) {
-		struct gt_call_record *record = (void *)gt_ring_reserve(&sampler.self->ring, size);
-
-		if (!record) {
-			count(&sampler.lost);
-			continue;
-		}
-		memcpy(record, first, size);
-		record->start = record->end = target->missed_at[i];
-		gt_ring_commit(&sampler.self->ring, &record->head, size, GT_RECORD_SAMPLE);
-	}
-}
-
-/* Makes records of the slot's content. */
-static void deliver(const struct target *target, struct gt_sample_slot *slot)
-{
-	struct gt_call_record *record;
-
-	record = (void *)gt_ring_reserve(&sampler.self->ring,
-					 gt_sample_record_bytes(2 * sampler.frames));
-	if (!record || !gt_sample_record_fill(slot, sampler.frames, record)) {
-		count(&sampler.lost); /* an uncommitted reservation is dropped */
+	if (!record) {
+		count(&sampler.lost);
 		return;
 	}
-	record->tid = target->tid;
-	gt_ring_commit(&sampler.self->ring, &record->head,
-		       gt_sample_record_bytes(record->frame_count + (uint32_t)record->python_count),
-		       GT_RECORD_SAMPLE);
-	repeat(target, record);
+	memcpy(record, sample, size);
+	record->start = record->end = time;
+	gt_ring_commit(&sampler.self->ring, &record->head, size, GT_RECORD_SAMPLE);
+}
+
+/* Makes records of the slot's content, for the rounds in which the thread had no processor, too.
+ * The first one cannot be copied from the ring: it may be gone from there. */
+static void deliver(const struct target *target, struct gt_sample_slot *slot)
+{
+	struct gt_call_record *sample = &sampler.sample.record;
+
+	if (!gt_sample_record_fill(slot, sampler.frames, sample)) {
+		add_to(&sampler.lost, 1 + target->missed);
+		return;
+	}
+	sample->tid = target->tid;
+	put(sample, slot->time);
+	for (uint32_t i = 0; i < target->missed; i++)
+		put(sample, target->missed_at[i]);
 }
 
 /* If the thread wakes up while its stack is read, the copy is useless. */
@@ -166,8 +169,17 @@ static void signal_running(struct target *target, const struct gt_call_view *vie
 	atomic_store(&target->slot->state, GT_SAMPLE_ASKED);
 	atomic_store(mailbox, target->slot);
 	if (syscall(SYS_tgkill, getpid(), target->tid, GT_SAMPLE_SIGNAL) &&
-	    atomic_exchange(mailbox, NULL))
+	    atomic_exchange(mailbox, NULL)) {
 		atomic_store(&target->slot->state, GT_SAMPLE_IDLE);
+		count(&sampler.lost);
+	}
+}
+
+/* What was asked for is lost: this round's, and those since. */
+static void lose_answer(struct target *target)
+{
+	add_to(&sampler.lost, 1 + target->missed);
+	target->missed = 0;
 }
 
 /* Withdraws the request. False: the thread is answering. */
@@ -176,18 +188,19 @@ static bool withdraw(struct target *target)
 	if (atomic_exchange(&target->thread->mailbox, NULL) != target->slot)
 		return false;
 	atomic_store(&target->slot->state, GT_SAMPLE_IDLE);
-	atomic_fetch_add_explicit(&sampler.lost, 1 + target->missed, memory_order_relaxed);
-	target->missed = 0;
+	lose_answer(target);
 	return true;
 }
 
 /* No answer yet: the thread waits for a processor, or has blocked the signal meanwhile. */
 static void miss(struct target *target)
 {
-	if (target->missed == MISSED || gt_sample_proc_blocks(target->tid, GT_SAMPLE_SIGNAL))
-		withdraw(target);
-	else
+	if (target->missed < MISSED && !gt_sample_proc_blocks(target->tid, GT_SAMPLE_SIGNAL)) {
 		target->missed_at[target->missed++] = gt_clock_now();
+		return;
+	}
+	withdraw(target);
+	count(&sampler.lost); /* of this round */
 }
 
 /* Reads the answer since the last round. False: asked, no answer yet. */
@@ -202,8 +215,7 @@ static bool read_answer(struct target *target)
 	if (state == GT_SAMPLE_FILLED) {
 		atomic_store(&slot->state, GT_SAMPLE_IDLE);
 		if (slot->inside)
-			atomic_fetch_add_explicit(&sampler.skipped, 1 + target->missed,
-						  memory_order_relaxed);
+			add_to(&sampler.skipped, 1 + target->missed);
 		else
 			deliver(target, slot);
 		target->missed = 0;
@@ -213,15 +225,28 @@ static bool read_answer(struct target *target)
 
 /* ---- threads ---- */
 
+/* Withdraws what is not answered. False: the thread may still be filling the slot. */
+static bool settle(struct target *target)
+{
+	char text[GT_SAMPLE_TEXT];
+	uint64_t pc, sp;
+	bool gone;
+
+	if (read_answer(target) || withdraw(target))
+		return true;
+	gone = gt_sample_proc_read(target->tid, text, &pc, &sp) == GT_SAMPLE_GONE;
+	if (read_answer(target)) /* it was about to end */
+		return true;
+	lose_answer(target);
+	return gone;
+}
+
 /* A slot that a thread may still be filling is not freed. */
 static void drop(struct target *target)
 {
 	struct gt_sample_slot *slot = target->slot;
-	char text[GT_SAMPLE_TEXT];
-	uint64_t pc, sp;
 
-	if (atomic_load(&slot->state) != GT_SAMPLE_ASKED || withdraw(target) ||
-	    gt_sample_proc_read(target->tid, text, &pc, &sp) == GT_SAMPLE_GONE)
+	if (settle(target))
 		gt_memory_unmap(slot, sizeof(*slot));
 	*target = (struct target){0};
 }
@@ -278,18 +303,26 @@ static void sample_thread(struct gt_thread *thread)
 	uint64_t pc, sp;
 
 	if (!target || !gt_call_view(thread, &view)) {
+		count(&sampler.due);
 		count(&sampler.lost);
 		return;
 	}
 	target->seen = true;
 	where = gt_sample_proc_read(target->tid, text, &pc, &sp);
+	if (where == GT_SAMPLE_GONE) { /* it has no time that could be sampled */
+		drop(target);
+		return;
+	}
+	count(&sampler.due);
 	if (!read_answer(target)) {
 		if (where == GT_SAMPLE_RUNNING) {
 			miss(target);
 			return;
 		}
-		if (!withdraw(target) && where != GT_SAMPLE_GONE)
+		if (!withdraw(target)) { /* it is answering */
+			count(&sampler.lost);
 			return;
+		}
 	}
 	if (where == GT_SAMPLE_NO_DESCRIPTOR ||
 	    (where == GT_SAMPLE_WAITING && gt_call_view_is_inside(&view, sp)))
@@ -300,7 +333,7 @@ static void sample_thread(struct gt_thread *thread)
 		signal_running(target, &view);
 	else if (where == GT_SAMPLE_UNKNOWN)
 		count(&sampler.lost);
-	if (where == GT_SAMPLE_GONE || where == GT_SAMPLE_UNKNOWN)
+	if (where == GT_SAMPLE_UNKNOWN)
 		drop(target);
 }
 
@@ -346,7 +379,8 @@ static uint64_t skip_late(uint64_t next, uint64_t now)
 {
 	uint64_t rounds = 1 + (now - next) / atomic_load(&sampler.period);
 
-	atomic_fetch_add_explicit(&sampler.late, rounds * sampler.launching, memory_order_relaxed);
+	add_to(&sampler.due, rounds * sampler.launching);
+	add_to(&sampler.late, rounds * sampler.launching);
 	return now + next_period();
 }
 
@@ -355,10 +389,8 @@ static void read_last_answers(void)
 	for (uint32_t i = 0; i < GT_SAMPLER_THREADS; i++) {
 		struct target *target = &sampler.targets[i];
 
-		if (!target->thread)
-			continue;
-		read_answer(target);
-		drop(target);
+		if (target->thread)
+			drop(target);
 	}
 }
 
@@ -403,6 +435,7 @@ bool gt_sampler_is_running(void)
 struct gt_sampler_counts gt_sampler_count(void)
 {
 	return (struct gt_sampler_counts){
+		.due = atomic_load_explicit(&sampler.due, memory_order_relaxed),
 		.skipped = atomic_load_explicit(&sampler.skipped, memory_order_relaxed),
 		.lost = atomic_load_explicit(&sampler.lost, memory_order_relaxed),
 		.late = atomic_load_explicit(&sampler.late, memory_order_relaxed),

@@ -21,11 +21,13 @@
 /* Threads that are sampled; the time of others is counted as lost. */
 #define GT_SAMPLER_THREADS 64u
 
-/* Counters of the sampler. */
+/* Counters of the sampler. What was due and is in no other count is in its ring. */
 struct gt_sampler_counts {
+	uint64_t due; /* by the rate, of each thread */
 	/* the thread was in a recorded call or must not be interrupted, or descriptors are short */
 	uint64_t skipped;
-	uint64_t lost;   /* the stack could not be read, or the thread did not answer */
+	/* the stack could not be read, the thread did not answer, or the ring was full */
+	uint64_t lost;
 	uint64_t late;   /* the sampler had no processor when it was due */
 	bool has_signal; /* false: the program uses SIGURG, running threads are not sampled */
 };

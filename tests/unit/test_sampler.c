@@ -29,9 +29,9 @@ static pthread_t sampler;
 static _Atomic bool done;
 static uint64_t waiting, running;
 
-static void start(void)
+static void start_with(size_t ring_bytes)
 {
-	struct gt_thread_limits limits = {.ring_bytes = 1 << 20,
+	struct gt_thread_limits limits = {.ring_bytes = ring_bytes,
 					  .extra_bytes = gt_call_state_bytes(),
 					  .max_bytes = 256 << 20};
 
@@ -40,6 +40,11 @@ static void start(void)
 	gt_call_configure(0);
 	gt_sampler_configure(HZ, 64);
 	cr_assert_eq(pthread_create(&sampler, NULL, gt_sampler_run, NULL), 0);
+}
+
+static void start(void)
+{
+	start_with(1 << 20);
 }
 
 static void stop(void)
@@ -150,6 +155,66 @@ Test(sampler, threads_that_come_and_go)
 	stop();
 	drain();
 	cr_assert_gt(waiting, 0);
+}
+
+/* Each that was due is in the ring or in one count. */
+static void expect_all_counted(void)
+{
+	struct gt_sampler_counts counts = gt_sampler_count();
+	uint64_t taken = waiting + running;
+
+	cr_log_info("%lu due: %lu taken, %lu skipped, %lu lost, %lu late", counts.due, taken,
+		    counts.skipped, counts.lost, counts.late);
+	cr_assert_gt(counts.due, 0);
+	cr_assert_eq(taken + counts.skipped + counts.lost + counts.late, counts.due);
+}
+
+/* Runs, does not let itself be interrupted, and ends while it runs. */
+static void *end_at_once(void *steps)
+{
+	sigset_t signals;
+
+	sigemptyset(&signals);
+	sigaddset(&signals, SIGURG);
+	call();
+	for (uintptr_t i = 0; i < (uintptr_t)steps; i++) {
+		burn();
+		pthread_sigmask(SIG_BLOCK, &signals, NULL);
+		burn();
+		pthread_sigmask(SIG_UNBLOCK, &signals, NULL);
+	}
+	burn();
+	return NULL;
+}
+
+static void run_and_end(int rounds, int drained_each)
+{
+	pthread_t threads[4];
+
+	for (int round = 0; round < rounds; round++) {
+		for (uintptr_t i = 0; i < 4; i++)
+			pthread_create(&threads[i], NULL, end_at_once, (void *)(i % 3));
+		for (int i = 0; i < 4; i++)
+			pthread_join(threads[i], NULL);
+		if (round % drained_each == 0)
+			drain();
+	}
+	stop();
+	drain();
+	expect_all_counted();
+}
+
+Test(sampler, each_sample_of_threads_that_end_is_counted)
+{
+	start();
+	run_and_end(100, 1);
+}
+
+Test(sampler, each_sample_that_found_the_ring_full_is_counted)
+{
+	start_with(16 << 10);
+	run_and_end(100, 50);
+	cr_assert_gt(gt_sampler_count().lost, 0);
 }
 
 /* Nobody asked: a stray signal finds nothing to do and nothing to harm. */
