@@ -198,7 +198,7 @@ static bool fetch_last(struct gt_pipeline *p, uint64_t longest_ns,
 	struct gt_patience patience;
 
 	gt_patience_start(&patience, gt_clock_now(), longest_ns);
-	gt_collectors_report(drain.collectors); /* drops until now: later ones are of late calls */
+	gt_collectors_report(drain.collectors); /* late calls' drops come later: gt_cupti_cease */
 	do {
 		if (!cease_sources(&patience) || !flush(p, false))
 			return false;

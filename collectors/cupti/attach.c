@@ -130,7 +130,8 @@ static void stop_kinds(void)
 
 /* Kernels that cannot be disabled find no buffer: CUPTI drops their records. So do graphs when
  * nothing follows; between windows their records are read and left out, so that a buffer without
- * room for the next window is never there. False: records still come. */
+ * room for the next window is never there. Drops of these do not count, nor do those of calls that
+ * come while the process ends; work of a window may still be dropped. False: records still come. */
 static bool cease(bool is_end)
 {
 	bool hangs = gt_cupti_has_quirk(gt_cupti.api.version, GT_QUIRK_DISABLE_HANGS);
@@ -138,6 +139,8 @@ static bool cease(bool is_end)
 
 	if (!atomic_exchange(&gt_cupti.ceased, true)) {
 		stop_kinds();
+		if (hangs || is_end)
+			gt_cupti_settle_dropped();
 		if (hangs || (whole && is_end))
 			gt_cupti_buffers_stop();
 	}
@@ -170,7 +173,8 @@ static void resume(void)
 
 	if (!atomic_exchange(&gt_cupti.ceased, false))
 		return;
-	gt_cupti.api.cuptiActivityGetNumDroppedRecords(NULL, 0, &dropped);
+	if (atomic_exchange(&gt_cupti.settled, false))
+		gt_cupti.api.cuptiActivityGetNumDroppedRecords(NULL, 0, &dropped);
 	gt_cupti_buffers_resume();
 }
 

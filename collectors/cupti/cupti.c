@@ -358,18 +358,31 @@ uint64_t gt_cupti_fetches_late(void)
 	return atomic_load(&gt_cupti.fetches_late);
 }
 
-void gt_cupti_count(struct gt_ledger *ledger)
+static void take_dropped(void)
 {
 	size_t dropped = 0;
 
-	gt_cupti_buffers_report_delivered(ledger);
-	if (!gt_cupti_is_usable() || atomic_load(&gt_cupti.ceased))
+	if (!gt_cupti_is_usable() || atomic_load(&gt_cupti.settled))
 		return;
 	/* resets to zero on reading */
 	if (gt_cupti.api.cuptiActivityGetNumDroppedRecords(NULL, 0, &dropped) == CUPTI_SUCCESS) {
-		gt_ledger_add(ledger, GT_LEDGER_RECORDS_DROPPED, dropped);
+		atomic_fetch_add(&gt_cupti.dropped, dropped);
 		gt_cupti_relay_add_dropped(dropped);
 	}
+}
+
+void gt_cupti_settle_dropped(void)
+{
+	take_dropped();
+	if (atomic_load(&gt_cupti.ceased))
+		atomic_store(&gt_cupti.settled, true);
+}
+
+void gt_cupti_count(struct gt_ledger *ledger)
+{
+	gt_cupti_buffers_report_delivered(ledger);
+	take_dropped();
+	gt_ledger_add(ledger, GT_LEDGER_RECORDS_DROPPED, atomic_exchange(&gt_cupti.dropped, 0));
 }
 
 const char *gt_cupti_fatal(void)

@@ -127,6 +127,10 @@ uint64_t gt_cupti_fetches_late(void);
 /* Drain thread: adds drops of CUPTI and of the buffers to the ledger. */
 void gt_cupti_count(struct gt_ledger *ledger);
 
+/* The last flush is over, or what is dropped later is not wanted: if nothing new is recorded, what
+ * CUPTI drops from now on does not count. The thread that flushes. */
+void gt_cupti_settle_dropped(void);
+
 /* A fatal error reported by CUPTI since the last call; NULL: none. */
 const char *gt_cupti_fatal(void);
 

@@ -65,7 +65,8 @@ struct gt_cupti {
 	_Atomic bool active;     /* callbacks do something */
 	_Atomic bool away;       /* the buffer callbacks are another tool's, or none are set */
 	_Atomic bool shared;     /* external ids replace the callbacks that we do not have */
-	_Atomic bool ceased;     /* the process is ending: new work is not recorded, nor missed */
+	_Atomic bool ceased;     /* a window or the process is ending: new work is not recorded */
+	_Atomic bool settled;    /* nor missed: what CUPTI drops from now on does not count */
 	_Atomic bool silent;     /* callbacks of calls only flush where due, they record nothing */
 	_Atomic bool reads_blocks;    /* what calls do with memory: --memory */
 	_Atomic bool records_retains; /* cuDevicePrimaryCtxRetain is recorded, too */
@@ -73,6 +74,7 @@ struct gt_cupti {
 	_Atomic uint64_t kinds; /* that we have enabled, a bit each */
 	_Atomic uint32_t flushing;        /* futex: 1: a thread is inside cuptiActivityFlushAll */
 	_Atomic uint64_t flush_longest;   /* ns */
+	_Atomic uint64_t dropped;         /* records, told by CUPTI and not yet in the ledger */
 	struct gt_cupti_callbacks wanted; /* callbacks that we have enabled */
 	_Atomic int graphs;               /* enum gt_cupti_graphs */
 	bool is_late;                     /* the start is over */

@@ -308,9 +308,10 @@ static void flush(void *part, bool forced)
 		atomic_store(&gpu->times.by_force, true);
 		gt_cupti_unified_give_up();
 	}
-	if (gpu->has_cupti && forced)
+	if (gpu->has_cupti && forced) {
 		gt_cupti_flush(true);
-	else if (gpu->has_cupti)
+		gt_cupti_settle_dropped();
+	} else if (gpu->has_cupti)
 		gt_cupti_flush_regularly();
 }
 

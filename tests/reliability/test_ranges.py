@@ -218,6 +218,19 @@ class Windows(Base):
                 for trace in traces:
                     self.assertEqual(trace.ledger["launches_seen"], len(trace.gpu))
 
+    def test_drops(self):
+        """CUPTI tells them until it is asked: at the end of a window, for that window."""
+        steps = "graph rest=200 Start rest=50 replay=20 Stop rest-until replay=5 Start rest=50 replay=10 Stop"
+        for end, replays in ("stop", [20]), ("repeat", [20, 10]):
+            with self.subTest(end=end):
+                paths = self.run_both(API, steps, "GPUTRACE_CAPTURE_RANGE_END=" + end, "GPUTRACE_FLUSH_PERIOD=60000", fault="dropped=7")
+                ledgers = [self.read(path, strict=False).ledger for path in paths]
+                ledgers.sort(key=lambda ledger: -ledger["launches_seen"])
+                self.assertEqual([ledger["launches_seen"] for ledger in ledgers], replays)
+                for ledger, count in zip(ledgers, replays):
+                    written = sum(ledger[kind + "s_written"] for kind in ("kernel", "memcpy", "memset"))
+                    self.assertEqual(written + ledger["records_dropped_by_cupti"], 3 * count)
+
     def test_stop(self):
         """The ranges behind the first one are not recorded: one file, without a number."""
         steps = f"Start work=7 Stop work=2 {LATER} Start work=2 Stop {LATER} Start work=2 Stop {LATER}"
