@@ -298,6 +298,15 @@ static int check_block(struct join *j)
 	return 0;
 }
 
+/* The oldest file went on a full disk, and the process was killed before this one said so. */
+static void take_removed(uint64_t *segment, const uint64_t *of_spool)
+{
+	if (segment[GT_SEGMENT_FILES_REMOVED] >= of_spool[GT_SEGMENT_FILES_REMOVED])
+		return;
+	for (int key = GT_SEGMENT_FILES_REMOVED; key < GT_SEGMENT_COUNT_; key++)
+		segment[key] = of_spool[key];
+}
+
 /* That of the trace, or, when it had none yet, of the whole process. */
 static void choose_metadata(struct join *j)
 {
@@ -310,6 +319,7 @@ static void choose_metadata(struct join *j)
 		j->metadata = *whole;
 		j->metadata.segment[GT_SEGMENT_NUMBER] = number > 1 ? number : 0;
 	}
+	take_removed(j->metadata.segment, whole->segment);
 	j->last_removed = j->metadata.segment[GT_SEGMENT_FILES_REMOVED];
 	if (j->metadata.device_count < whole->device_count) {
 		memcpy(j->metadata.devices, whole->devices, sizeof(j->metadata.devices));

@@ -137,7 +137,7 @@ static int stop_at_limit(struct gt_file *file)
 	if (!file->has_next)
 		gt_log_say("%s: size limit reached, later events are counted only",
 			   gt_sink_path(file->sink));
-	return gt_file_stop(file, -EFBIG);
+	return gt_file_stop(file, file->stays ? file->stays : -EFBIG);
 }
 
 int gt_file_write(struct gt_file *file, const void *data, size_t size, size_t overwritten)
@@ -153,6 +153,14 @@ int gt_file_write(struct gt_file *file, const void *data, size_t size, size_t ov
 	}
 	batch_is_written(file, size, overwritten);
 	return 0;
+}
+
+void gt_file_stays(struct gt_file *file, int error)
+{
+	file->has_next = false;
+	file->stays = error;
+	if (file->error == -EFBIG) /* an event had no room at the end */
+		file->error = error;
 }
 
 void gt_file_follow(struct gt_file *file, struct gt_file *before)
@@ -188,7 +196,11 @@ int gt_file_drop_newest(struct gt_file *file, int error)
 static const struct {
 	int32_t error;
 	const char *cause;
-} causes[] = {{-EFBIG, "size limit"}, {-ENOSPC, "disk full"}, {-EDQUOT, "disk full"}};
+} causes[] = {{-EFBIG, "size limit"},
+	      {-ENOSPC, "disk full"},
+	      {-EDQUOT, "disk full"},
+	      {-EMFILE, "too many open files"},
+	      {-ENFILE, "too many open files"}};
 
 #define OTHER_CAUSE  "write error"
 #define MEMORY_CAUSE "no memory"

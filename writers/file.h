@@ -47,6 +47,7 @@ struct gt_file {
 	struct gt_losses lost;
 	uint64_t newest; /* trace ns: the latest end of its events */
 	bool has_next;   /* another file follows a full one */
+	int stays;       /* why none does, though one should: a negative errno; 0: none should */
 	bool is_whole;   /* an existing file is appended to: none of it is dropped for the end */
 	int error;       /* negative errno: no more events are written */
 };
@@ -110,6 +111,9 @@ static inline bool gt_file_is_full(const struct gt_file *file, size_t pending)
 {
 	return file->has_next && (file->error || pending >= file->full);
 }
+
+/* No file can follow, because of @error: later this one is full for good. */
+void gt_file_stays(struct gt_file *file, int error);
 
 /* The next file reports what the full one could not write. */
 void gt_file_follow(struct gt_file *file, struct gt_file *before);

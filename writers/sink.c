@@ -52,6 +52,7 @@ const char *gt_sink_reason(int error, char *text, size_t size)
 		{-EAGAIN, "its reader stopped reading"},
 		{-ENAMETOOLONG, "name too long"},
 		{-EMFILE, "too many open files"},
+		{-ENFILE, "too many open files"},
 		{-ENOMEM, "not enough memory"},
 	};
 

@@ -150,25 +150,54 @@ static void unclaim(struct gt_ledger *claimed, const struct gt_ledger *removed)
 		claimed->count[i] -= losses.count[i];
 }
 
-/* When as many files as may be kept are there, the oldest must go, which is counted here. Without a
- * sink: there is room for the next. */
-static struct gt_segment take_oldest(struct gt_output *output)
+/* When as many files as may be kept are there, the oldest must go. NULL: there is room for the next
+ * one. */
+static const struct gt_segment *oldest_of(const struct gt_segments *segments)
 {
-	struct gt_segments *segments = &output->segments;
-	uint64_t *reported = output->metadata->segment;
-	struct gt_segment *oldest;
+	return segments->keep && segments->closed_count >= segments->keep - 1
+		       ? &segments->closed[segments->closed_at]
+		       : NULL;
+}
 
-	if (!segments->keep || segments->closed_count < segments->keep - 1)
-		return (struct gt_segment){0};
-	oldest = &segments->closed[segments->closed_at];
-	if (reported[GT_SEGMENT_FILES_REMOVED] == 0)
+/* What the headers of two files say. */
+struct turn_headers {
+	uint64_t full[GT_SEGMENT_COUNT_], next[GT_SEGMENT_COUNT_];
+	uint64_t removed; /* events in the oldest file */
+	bool has_oldest;  /* there is one that must go */
+};
+
+/* @oldest: that must go; NULL: none. */
+static struct turn_headers make_headers(const struct gt_output *output,
+					const struct gt_segment *oldest)
+{
+	const uint64_t *now = output->metadata->segment;
+	struct turn_headers headers = {.has_oldest = oldest != NULL};
+
+	memcpy(headers.full, now, sizeof(headers.full));
+	if (!headers.full[GT_SEGMENT_NUMBER])
+		headers.full[GT_SEGMENT_NUMBER] = 1;
+	if (oldest)
+		headers.removed = gt_segment_remove(headers.full, &oldest->ledger);
+	memcpy(headers.next, headers.full, sizeof(headers.next));
+	headers.next[GT_SEGMENT_NUMBER]++;
+	headers.next[GT_SEGMENT_BORDER] = output->segments.newest_call;
+	return headers;
+}
+
+/* It is not kept any more, as the @headers say. */
+static struct gt_segment take_oldest(struct gt_segments *segments,
+				     const struct turn_headers *headers)
+{
+	struct gt_segment oldest = segments->closed[segments->closed_at];
+
+	if (headers->full[GT_SEGMENT_FILES_REMOVED] == 1)
 		gt_log_say("%s and later files are removed as newer ones come (--keep)",
-			   gt_sink_path(oldest->sink));
-	segments->removed += gt_segment_remove(reported, &oldest->ledger);
-	unclaim(&segments->claimed, &oldest->ledger);
+			   gt_sink_path(oldest.sink));
+	segments->removed += headers->removed;
+	unclaim(&segments->claimed, &oldest.ledger);
 	segments->closed_at = (segments->closed_at + 1) % (segments->keep - 1);
 	segments->closed_count--;
-	return *oldest;
+	return oldest;
 }
 
 static void keep_closed(struct gt_segments *segments, struct gt_sink *sink,
@@ -277,19 +306,29 @@ static void close_full(struct gt_output *output, struct gt_writer *full, struct 
 	keep_closed(segments, sink, &ledger);
 }
 
-/* A writer with a file of its own, which carries on where the full one stops. NULL: not
- * possible. */
-static struct gt_writer *open_next(struct gt_output *output, uint32_t number,
+static void set_header(struct gt_output *output, const uint64_t *segment)
+{
+	memcpy(output->metadata->segment, segment, sizeof(output->metadata->segment));
+}
+
+/* A writer with a file of its own, which carries on where the full one stops. NULL: not possible.
+ */
+static struct gt_writer *open_next(struct gt_output *output, const struct turn_headers *headers,
 				   struct gt_sink **ret_sink, int *ret_error)
 {
 	struct gt_writer_options options = output->options;
 	struct gt_writer *writer = gt_writer_new(output->writer->ops->name);
+	uint32_t number = (uint32_t)headers->next[GT_SEGMENT_NUMBER];
+	uint64_t before[GT_SEGMENT_COUNT_];
 
+	memcpy(before, output->metadata->segment, sizeof(before));
+	set_header(output, headers->next);
 	*ret_error = -ENOMEM;
 	*ret_sink = writer ? gt_sink_open_next(output->sink, number, ret_error) : NULL;
 	options.border = output->segments.newest_call;
 	if (*ret_sink)
 		*ret_error = writer->ops->open(writer, *ret_sink, output->metadata, &options);
+	set_header(output, before);
 	if (!*ret_error)
 		return writer;
 	if (*ret_sink)
@@ -326,26 +365,67 @@ static bool let_go(struct gt_output *output, const struct gt_segment *oldest, bo
 	return true;
 }
 
-/* The oldest file goes once the next one says so: a kill in between leaves more than may be
- * kept. On a full disk there is no next one before it went. */
-static struct gt_writer *open_for_oldest(struct gt_output *output, uint32_t number,
-					 const struct gt_segment *oldest, struct gt_sink **ret_sink,
-					 bool *ret_gone)
+/* Whoever repairs the newest file after a kill finds in it, or in the spool, what the removed one
+ * had. */
+static void tell_removal(struct gt_output *output, const struct turn_headers *headers)
 {
-	struct gt_writer *next;
-	char reason[32];
-	int error;
+	uint64_t closed[GT_SEGMENT_COUNT_];
 
-	next = open_next(output, number, ret_sink, &error);
+	memcpy(closed, headers->full, sizeof(closed));
+	closed[GT_SEGMENT_NUMBER]--;
+	set_header(output, headers->full);
+	output->metadata->generation++;
+	if (output->spooling)
+		gt_spooling_claim(output->spooling, closed, &output->segments.claimed);
+	output->metadata_written = output->metadata->generation;
+	output->writer->ops->metadata(output->writer, output->metadata);
+}
 
-	if (oldest->sink)
-		*ret_gone = let_go(output, oldest, next);
-	if (!next && oldest->sink)
-		next = open_next(output, number, ret_sink, &error);
-	if (!next)
-		gt_log_say("no file can follow %s (%s)", gt_sink_path(output->sink),
-			   gt_sink_reason(error, reason, sizeof(reason)));
+static bool is_disk_full(int error)
+{
+	return error == -ENOSPC || error == -EDQUOT;
+}
+
+/* On a full disk there is no next file before the oldest went. */
+static struct gt_writer *open_in_its_place(struct gt_output *output,
+					   const struct turn_headers *headers,
+					   struct gt_sink **ret_sink, int *ret_error)
+{
+	struct gt_segment oldest = take_oldest(&output->segments, headers);
+
+	tell_removal(output, headers);
+	let_go(output, &oldest, false);
+	return open_next(output, headers, ret_sink, ret_error);
+}
+
+/* Else the oldest file goes once the next one says so: a kill in between leaves more than may be
+ * kept. */
+static struct gt_writer *open_for_oldest(struct gt_output *output,
+					 const struct turn_headers *headers,
+					 struct gt_sink **ret_sink, bool *ret_gone, int *ret_error)
+{
+	struct gt_writer *next = open_next(output, headers, ret_sink, ret_error);
+	struct gt_segment oldest;
+
+	if (!next && headers->has_oldest && is_disk_full(*ret_error)) {
+		*ret_gone = true;
+		return open_in_its_place(output, headers, ret_sink, ret_error);
+	}
+	if (!next || !headers->has_oldest)
+		return next;
+	oldest = take_oldest(&output->segments, headers);
+	*ret_gone = let_go(output, &oldest, true);
 	return next;
+}
+
+static void stay(struct gt_output *output, int error)
+{
+	char reason[32];
+
+	gt_log_say("no file can follow %s (%s)", gt_sink_path(output->sink),
+		   gt_sink_reason(error, reason, sizeof(reason)));
+	output->segments.possible = false;
+	gt_file_stays(output->writer->ops->file(output->writer), error);
 }
 
 void gt_segments_tell_removed(struct gt_output *output)
@@ -368,35 +448,27 @@ void gt_segments_tell_removed(struct gt_output *output)
 void gt_segments_turn(struct gt_output *output)
 {
 	struct gt_segments *segments = &output->segments;
-	uint64_t *reported = output->metadata->segment;
-	uint32_t number = reported[GT_SEGMENT_NUMBER] ? (uint32_t)reported[GT_SEGMENT_NUMBER] : 1;
-	uint64_t before[GT_SEGMENT_COUNT_], after[GT_SEGMENT_COUNT_];
+	struct turn_headers headers = make_headers(output, oldest_of(segments));
 	struct gt_writer *full = output->writer, *next;
 	struct gt_sink *full_sink = output->sink, *sink;
-	struct gt_segment oldest = take_oldest(output);
 	bool gone = false;
+	int error;
 
 	segments->turned = segments->keep != 0;
-	reported[GT_SEGMENT_NUMBER] = number;
-	memcpy(before, reported, sizeof(before));
-	reported[GT_SEGMENT_NUMBER] = number + 1;
-	reported[GT_SEGMENT_BORDER] = segments->newest_call;
-	memcpy(after, reported, sizeof(after));
 	free_reserve(segments);
-	next = open_for_oldest(output, number + 1, &oldest, &sink, &gone);
-	memcpy(reported, before, sizeof(before));
+	next = open_for_oldest(output, &headers, &sink, &gone, &error);
 	if (!next) {
-		segments->possible = false;
-		full->ops->file(full)->has_next = false;
+		stay(output, error);
 		return;
 	}
+	set_header(output, headers.full);
 	next->ops->follow(next, full);
 	output->writer = next;
 	output->sink = sink;
 	gt_output_set_name(gt_sink_path(sink));
 	close_full(output, full, full_sink);
 	reserve_memory(segments);
-	memcpy(reported, after, sizeof(after));
+	set_header(output, headers.next);
 	gt_segments_tell_names(segments, next);
 	if (gone)
 		gt_segments_tell_removed(output);

@@ -70,7 +70,7 @@ void gt_segments_see(struct gt_segments *segments, const struct gt_event *event)
 void gt_segments_tell_names(const struct gt_segments *segments, struct gt_writer *writer);
 
 /* Closes the full file of @output behind the next one, which takes over. When that cannot be made,
- * the old one goes on to its limit. */
+ * the old one goes on to its limit, and no other has to go, unless that makes room. */
 void gt_segments_turn(struct gt_output *output);
 
 /* Writes a note of what was removed since the last one. */

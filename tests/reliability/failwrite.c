@@ -3,13 +3,15 @@
  * Preloaded before the tracer: from the FAILWRITE_FROM-th on, its writes to the trace fail with
  * errno FAILWRITE_ERRNO (FAILWRITE_COUNT of them, else all), or create the file FAILWRITE_HANG and
  * never return, or with FAILWRITE_GATE=N wait at the program's Nth gate; with none of these each
- * write is cut in half.
+ * write is cut in half. With FAILWRITE_FILE only writes to files count that have it in their names.
  */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdatomic.h>
 #include <stdbool.h>
+#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -25,13 +27,27 @@ static void hang(const char *mark)
 		pause();
 }
 
+static bool counts(int fd)
+{
+	const char *wanted = getenv("FAILWRITE_FILE");
+	char link[64], path[1024];
+	ssize_t n;
+
+	if (!wanted)
+		return true;
+	snprintf(link, sizeof(link), "/proc/self/fd/%d", fd);
+	n = readlink(link, path, sizeof(path) - 1);
+	path[n < 0 ? 0 : n] = 0;
+	return strstr(path, wanted);
+}
+
 static ssize_t put(const void *caller, int fd, const void *data, size_t size, off_t offset)
 {
 	const char *from = getenv("FAILWRITE_FROM"), *error = getenv("FAILWRITE_ERRNO");
 	const char *mark = getenv("FAILWRITE_HANG"), *gate = getenv("FAILWRITE_GATE");
 	const char *count = getenv("FAILWRITE_COUNT");
 
-	if (is_the_tracer(caller)) {
+	if (is_the_tracer(caller) && counts(fd)) {
 		long since = atomic_fetch_add(&asked, 1) + 1 - (from ? atol(from) : 1);
 		bool is_due = since >= 0 && (!count || since < atol(count));
 

@@ -7,10 +7,12 @@ together they hold every call that had returned and all work that CUPTI had repo
 RELIABILITY_KILLS is the number of kills (12), RELIABILITY_SEED repeats those of a run."""
 
 import collections
+import errno
 import glob
 import json
 import os
 import random
+import resource
 import shutil
 import subprocess
 import sys
@@ -23,6 +25,10 @@ from happened import KINDS, Happened, work_of
 KILLS = int(os.environ.get("RELIABILITY_KILLS", "12"))
 SEED = int(os.environ.get("RELIABILITY_SEED", str(random.SystemRandom().randrange(1 << 30))))
 KILLWRITE = os.path.join(harness.PROGRAMS, "libkillwrite.so")
+FAILWRITE = os.path.join(harness.PROGRAMS, "libfailwrite.so")
+# the third file has no room before the first one went, which is the second removal: its own is the first
+FULL = (f"LD_PRELOAD={FAILWRITE}:{KILLWRITE}:{harness.LIBRARY}", "FAILWRITE_FILE=.part3.", "FAILWRITE_COUNT=1",
+        f"FAILWRITE_ERRNO={errno.ENOSPC}", "KILLWRITE_UNLINK=2")
 FLOOD = [harness.program("workload"), "flood"]
 THREADS = 3  # of the program, each in one call when it dies
 LOOP = ("cuLaunchKernel", "cudaMemcpyAsync", "cudaMemsetAsync", "cudaStreamSynchronize")  # which it calls again and again
@@ -44,15 +50,18 @@ def in_write(first, at, size):
     return options + ["KILLWRITE_FIRST=" + first] if first else options
 
 
+def flood(folder, spools, *how, rounds=(), stderr=subprocess.DEVNULL):
+    """Starts the program."""
+    options = ["GPUTRACE_SPOOL=" + spools, "GPUTRACE_MAX_SIZE=1M", "GPUTRACE_FLUSH_PERIOD=100",
+               "GPUTRACE_BUFFER_SIZE=1M", *how]
+    words = harness.command([*FLOOD, *rounds], folder=os.path.join(folder, "out"), truth=folder, options=options)
+    return subprocess.Popen(words, env=harness.environment(SIMCUDA_KERNEL_NS="20000"), stdout=subprocess.DEVNULL,
+                            stderr=stderr, stdin=subprocess.DEVNULL)
+
+
 def kill(folder, spools, *how):
     """Runs a program that kills itself or, if there is no such moment, is killed by us."""
-    options = [f"LD_PRELOAD={KILLWRITE}:{harness.LIBRARY}", "GPUTRACE_SPOOL=" + spools, "GPUTRACE_MAX_SIZE=1M",
-               "GPUTRACE_FLUSH_PERIOD=100", "GPUTRACE_BUFFER_SIZE=1M", *how]
-    words = harness.command(FLOOD, folder=os.path.join(folder, "out"), truth=folder,
-                            options=options)
-    with subprocess.Popen(words, env=harness.environment(SIMCUDA_KERNEL_NS="20000"),
-                          stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
-                          stdin=subprocess.DEVNULL) as process:
+    with flood(folder, spools, f"LD_PRELOAD={KILLWRITE}:{harness.LIBRARY}", *how) as process:
         try:
             process.wait(60)
         except subprocess.TimeoutExpired:
@@ -119,15 +128,67 @@ def count_kept(out):
     return there, sum(work_of(events).values()), segment, files
 
 
+def size_of_truth(folder):
+    return sum(map(os.path.getsize, glob.glob(folder + "/truth.*")))
+
+
+def without_descriptors(folder, spools, rounds, form):
+    """Runs the program, which may open no file any more once there are three. What the tracer says."""
+    said = os.path.join(folder, "said")
+
+    def has_said(word):
+        with open(said, encoding="utf-8", errors="replace") as file:
+            return word in file.read()
+
+    with open(said, "w", encoding="utf-8") as stderr, \
+            flood(folder, spools, "GPUTRACE_KEEP=3", "GPUTRACE_FORMAT=" + form, rounds=rounds, stderr=stderr) as process:
+        harness.gate.wait_for(lambda: glob.glob(folder + "/out/*.part3.*"))
+        most = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
+        resource.prlimit(process.pid, resource.RLIMIT_NOFILE, (3, most))
+        harness.gate.wait_for(lambda: has_said("later events are counted only"))
+        if rounds:
+            resource.prlimit(process.pid, resource.RLIMIT_NOFILE, (most, most))
+            process.wait(100)
+        else:
+            before = size_of_truth(folder)
+            harness.gate.wait_for(lambda: size_of_truth(folder) > 2 * before)
+        process.kill()
+    with open(said, encoding="utf-8", errors="replace") as file:
+        return file.read()
+
+
 @unittest.skipUnless(harness.has_shm(), "no /dev/shm with a gigabyte")
 class Rotation(unittest.TestCase):
+    def test_no_descriptor_for_the_next_file(self):
+        """The oldest file stays, as it would go for nothing; each call is written, removed or lost, and the trace says why."""
+        self.addCleanup(os.environ.pop, "GPUTRACE_SPOOL", None)
+        for rounds, form in (((), "chrome"), (("150",), "chrome"), ((), "perfetto"), (("150",), "perfetto")):
+            with self.subTest(rounds=rounds, form=form), tempfile.TemporaryDirectory() as folder, \
+                    tempfile.TemporaryDirectory(dir="/dev/shm") as spools:
+                said = without_descriptors(folder, spools, rounds, form)
+                self.assertIn("(too many open files)", said)
+                os.environ["GPUTRACE_SPOOL"] = spools
+                status, output = harness.tool("repair", folder + "/out")
+                self.assertEqual(status, 0, output)
+                there, _, segment, files = count_kept(folder + "/out")
+                self.assertEqual((len(files), segment["files_removed"]), (3, segment["number"] - 3))
+                lost = sum(root["ledger"][key] for root in files.values() for key in ("calls_not_written", "calls_lost_ring_full"))
+                if rounds:  # else the spool may have had all of it
+                    self.assertGreater(lost, 0)
+                made = sum(call["name"] in LOOP and not call["nested"] for call in harness.Truth(folder).calls)
+                missing = made - sum(there.values()) - segment["calls_removed"] - lost
+                self.assertTrue(-SETUP <= missing <= THREADS, (made, there, segment, lost))
+                causes = {event["args"]["cause"] for root in files.values() for event in root["traceEvents"]
+                          if event["name"] == "LOST" and event["args"]["cause"] != "--keep"}
+                self.assertEqual(causes, {"too many open files"} if lost else set())
+
     def test_while_the_oldest_goes(self):
         """Inside its removal, inside the first write of the file that counts it, and after that: what is there
         does not count as removed."""
         self.addCleanup(os.environ.pop, "GPUTRACE_SPOOL", None)
         removed_at_all = 0
         for how in (["KILLWRITE_UNLINK=1"], ["KILLWRITE_UNLINK=3"], ["KILLWRITE_UNLINK=2", "GPUTRACE_FORMAT=perfetto"],
-                    in_write("[", 8, 300), in_write("[", 12, 16384), in_write("{", 4, 300), in_write("{", 5, -1)):
+                    FULL, (*FULL, "GPUTRACE_FORMAT=perfetto"), in_write("[", 8, 300), in_write("[", 12, 16384), in_write("{", 4, 300), in_write("{", 5, -1)):
             with self.subTest(how=how), tempfile.TemporaryDirectory() as folder, \
                     tempfile.TemporaryDirectory(dir="/dev/shm") as spools:
                 kill(folder, spools, *how, "GPUTRACE_KEEP=2")
