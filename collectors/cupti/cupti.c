@@ -185,18 +185,23 @@ bool gt_cupti_read_part(struct gt_cupti_reading *reading, struct gt_translate *t
 	return true;
 }
 
+static bool try_begin_flush(void)
+{
+	uint32_t nobody = 0;
+
+	return atomic_compare_exchange_strong(&gt_cupti.flushing, &nobody, 1);
+}
+
 /* One flush at a time: two at once have been seen to deadlock. False: the other one takes long. */
 static bool begin_flush(void)
 {
 	uint64_t until = gt_clock_now() + FLUSH_TURN_NS, now;
-	uint32_t nobody = 0;
 
-	while (!atomic_compare_exchange_strong(&gt_cupti.flushing, &nobody, 1)) {
+	while (!try_begin_flush()) {
 		now = gt_clock_now();
 		if (now >= until)
 			return false;
 		gt_futex_wait(&gt_cupti.flushing, 1, until - now);
-		nobody = 0;
 	}
 	return true;
 }
@@ -358,6 +363,8 @@ uint64_t gt_cupti_fetches_late(void)
 	return atomic_load(&gt_cupti.fetches_late);
 }
 
+/* Not beside a flush: one may never return, and has been seen to hold a lock of CUPTI's that this
+ * call wants. */
 static void take_dropped(void)
 {
 	size_t dropped = 0;
@@ -373,15 +380,22 @@ static void take_dropped(void)
 
 void gt_cupti_settle_dropped(void)
 {
+	if (!begin_flush())
+		return;
 	take_dropped();
+	end_flush();
 	if (atomic_load(&gt_cupti.ceased))
 		atomic_store(&gt_cupti.settled, true);
 }
 
+/* During a flush the next report has the drops. */
 void gt_cupti_count(struct gt_ledger *ledger)
 {
 	gt_cupti_buffers_report_delivered(ledger);
-	take_dropped();
+	if (try_begin_flush()) {
+		take_dropped();
+		end_flush();
+	}
 	gt_ledger_add(ledger, GT_LEDGER_RECORDS_DROPPED, atomic_exchange(&gt_cupti.dropped, 0));
 }
 

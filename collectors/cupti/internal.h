@@ -72,7 +72,7 @@ struct gt_cupti {
 	_Atomic bool records_retains; /* cuDevicePrimaryCtxRetain is recorded, too */
 	_Atomic bool serves;    /* what other tools ask for goes through us, while CUPTI is ours */
 	_Atomic uint64_t kinds; /* that we have enabled, a bit each */
-	_Atomic uint32_t flushing;        /* futex: 1: a thread is inside cuptiActivityFlushAll */
+	_Atomic uint32_t flushing;        /* futex: 1: a thread is in FlushAll or GetNumDropped */
 	_Atomic uint64_t flush_longest;   /* ns */
 	_Atomic uint64_t dropped;         /* records, told by CUPTI and not yet in the ledger */
 	struct gt_cupti_callbacks wanted; /* callbacks that we have enabled */

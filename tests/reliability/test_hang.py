@@ -248,6 +248,9 @@ class Hang(unittest.TestCase):
         self.go("device", fault=f"flush=hang,slow_sync={SPIN_NS}")
         self.assertEqual(self.report()[0], "call")
         self.setUp()
+        self.go("kernel", "GPUTRACE_FLUSH_PERIOD=50", fault="flush=hang_locked")
+        self.assertEqual(self.report()[0], "gpu")
+        self.setUp()
         self.go("lock", "GPUTRACE_WATCHDOG_IDLE=1", fault="flush=hang", gated=True)
         cause, verdict, text = self.report()
         self.assertEqual(cause, "host")
@@ -385,6 +388,18 @@ class Command(unittest.TestCase):
         if "__interceptor_" not in found["text"]:
             self.assertIn("read, called from read_byte (", found["text"])
         self.assertGreater(found["seconds_in_flush"], 0)
+        self.end(running, "read")
+
+    def test_flush_hangs_with_a_lock(self):
+        """CUPTI is not asked meanwhile what it dropped: the thread that answers would wait, too."""
+        running = self.start("read", "GPUTRACE_FLUSH_PERIOD=50", fault="flush=hang_locked")
+        found = self.ask(running, "host")
+        self.assertTrue(harness.gate.wait_for(lambda: self.ask(running, "host").get("seconds_in_flush", 0) > 1))
+        self.assertGreater(found["seconds_in_flush"], 0)
+        self.assertEqual(self.tell("status", str(running.pid))[0], 0)
+        status, output = self.tell("stop", str(running.pid))
+        self.assertEqual(status, 1)
+        self.assertIn("CUPTI's flush has not returned for", output)
         self.end(running, "read")
 
     def test_many_threads(self):

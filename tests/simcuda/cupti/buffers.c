@@ -353,13 +353,24 @@ static void crash_of_first_release(void)
 	}
 }
 
+/* The fault flush=hang_locked: a lock that CUPTI has inside, which not all calls take. */
+static pthread_mutex_t inner = PTHREAD_MUTEX_INITIALIZER;
+
+static void hang_if_asked(void)
+{
+	if (cupti.faults.locked_flush_hangs)
+		pthread_mutex_lock(&inner);
+	while (cupti.faults.locked_flush_hangs || cupti.faults.flush_hangs ||
+	       (cupti.faults.unused_flush_hangs && !asked))
+		pause();
+}
+
 /* A delivery leaves a record of itself in the buffer of its thread: one that has begun before is
  * over first, or that buffer would come after the flush. */
 static CUptiResult flush(bool forced)
 {
 	crash_of_first_release();
-	while (cupti.faults.flush_hangs || (cupti.faults.unused_flush_hangs && !asked))
-		pause();
+	hang_if_asked();
 	delay_flush(forced);
 	pthread_mutex_lock(&mutex);
 	wait_for_deliveries();
@@ -552,10 +563,12 @@ CUptiResult CUPTIAPI cuptiActivityGetNumDroppedRecords(CUcontext context, uint32
 	if (!ret_dropped)
 		return cupti_fail(CUPTI_ERROR_INVALID_PARAMETER);
 	cupti_lock();
+	pthread_mutex_lock(&inner);
 	pthread_mutex_lock(&mutex);
 	*ret_dropped = dropped;
 	dropped = 0;
 	pthread_mutex_unlock(&mutex);
+	pthread_mutex_unlock(&inner);
 	cupti_unlock();
 	return CUPTI_SUCCESS;
 }

@@ -52,7 +52,7 @@ struct cupti_faults {
 	bool shuffle;
 	bool poison;
 	bool poison_complete;
-	bool flush_hangs, unused_flush_hangs;
+	bool flush_hangs, unused_flush_hangs, locked_flush_hangs;
 	bool lock;
 	bool unreadable;
 	bool pool, pool_crash;

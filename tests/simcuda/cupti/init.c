@@ -124,6 +124,7 @@ static void read_fault(char *word)
 		f->clock_step_after = *value == '@' ? strtoull(value + 1, NULL, 0) : 0;
 	} else if (!strcmp(word, "flush")) {
 		f->flush_hangs = value && !strcmp(value, "hang");
+		f->locked_flush_hangs = value && !strcmp(value, "hang_locked");
 		f->unused_flush_hangs = value && !strcmp(value, "unused");
 	} else
 		dprintf(STDERR_FILENO, "simcuda: SIMCUDA_FAULT: unknown switch '%s'\n", word);
