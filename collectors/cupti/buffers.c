@@ -398,10 +398,12 @@ void gt_cupti_buffers_recycle(const struct gt_cupti_buffer *buffer, uint64_t now
 {
 	struct gt_cupti_slot *slot = note_reading(buffer, now);
 
-	if (slot && gt_spool_holds(slot->data))
+	if (slot && gt_spool_holds(slot->data)) {
+		slot->valid = buffer->valid;
 		atomic_store(&slot->state, GT_CUPTI_SLOT_READ);
-	else if (slot)
+	} else if (slot) {
 		free_slot(slot);
+	}
 }
 
 void gt_cupti_buffers_release(uint64_t until)

@@ -50,7 +50,8 @@ void gt_cupti_buffers_begin(const struct gt_cupti_buffer *buffer, uint64_t now);
 bool gt_cupti_buffers_are_outside(const struct gt_cupti_buffer *buffer);
 
 /* Drain thread: the oldest completed buffer. False: none. Undo with _recycle, at the trace time
- * @now. */
+ * @now; its @valid may be less by then: what could not be read, which recovery would count again.
+ */
 bool gt_cupti_buffers_next(struct gt_cupti_buffer *ret_buffer);
 void gt_cupti_buffers_recycle(const struct gt_cupti_buffer *buffer, uint64_t now);
 

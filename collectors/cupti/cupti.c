@@ -13,6 +13,7 @@
 #include "collectors/cupti/foreign.h"
 #include "collectors/cupti/internal.h"
 #include "collectors/cupti/library/driver.h"
+#include "collectors/cupti/library/lengths.h"
 #include "collectors/cupti/library/timestamp.h"
 #include "collectors/cupti/library/quirks.h"
 #include "collectors/cupti/relay.h"
@@ -30,6 +31,9 @@
 
 struct gt_cupti gt_cupti;
 
+/* Of records that were read, by kind; 0: there was none. Drain thread. */
+static uint16_t lengths[GT_TRANSLATE_KINDS];
+
 /* With one that CUPTI did not see the driver is up. Another tool may record that it is asked. */
 static bool graphs_may_exist(enum gt_cupti_moment moment)
 {
@@ -46,6 +50,7 @@ int gt_cupti_start(const struct gt_config *config, bool in_init, bool waits,
 
 	memset(status, 0, sizeof(*status));
 	memset(&gt_cupti, 0, sizeof(gt_cupti));
+	memset(lengths, 0, sizeof(lengths));
 	if (gt_cupti_foreign_get().changes)
 		moment = GT_CUPTI_IN_USE;
 	error = gt_cupti_load(gt_config_text(config, GT_CONFIG_CUPTI), moment, &gt_cupti.api,
@@ -80,16 +85,37 @@ bool gt_cupti_is_usable(void)
 	       gt_cupti_buffers_count().requested != 0;
 }
 
-/* A record's length follows from the next record, so the last one before an invalid one has
- * none. */
+/* A record's length follows from the next record. */
 static void note_length(const CUpti_Activity *record, const uint8_t *end,
 			struct gt_translate_notes *notes)
 {
 	uint32_t kind = (uint32_t)record->kind;
 	size_t bytes = (size_t)(end - (const uint8_t *)record);
 
-	if (notes && kind < GT_TRANSLATE_KINDS && bytes <= UINT16_MAX)
+	if (kind >= GT_TRANSLATE_KINDS || bytes > UINT16_MAX)
+		return;
+	lengths[kind] = (uint16_t)bytes;
+	if (notes)
 		notes->bytes[kind] = (uint16_t)bytes;
+}
+
+/* The last one before an invalid one is as long as others of its kind. 0: there was none. */
+static size_t known_length(const CUpti_Activity *record, const uint8_t *end, uint32_t version)
+{
+	uint32_t kind = (uint32_t)record->kind;
+	size_t bytes = 0;
+
+	if (kind < GT_TRANSLATE_KINDS)
+		bytes = lengths[kind] ? lengths[kind] : gt_cupti_record_bytes(version, kind);
+	return bytes <= (size_t)(end - (const uint8_t *)record) ? bytes : 0;
+}
+
+/* But for one that only another tool has enabled. */
+static void translate_ours(const CUpti_Activity *record, struct gt_translate *translate)
+{
+	if (!((uint32_t)record->kind < GT_TRANSLATE_KINDS &&
+	      gt_cupti_relay_kinds() >> record->kind & 1))
+		gt_translate_record(translate, record);
 }
 
 /* Translates one record; @end is where the next one begins. */
@@ -102,9 +128,7 @@ static void read_record(const CUpti_Activity *record, const uint8_t *end,
 	if (gt_cupti_capture_on())
 		gt_cupti_capture_add(record, (uint32_t)size);
 	translate->relayed = !translate->borrowed && gt_cupti_relay_wants(record, order);
-	if (!((uint32_t)record->kind < GT_TRANSLATE_KINDS &&
-	      gt_cupti_relay_kinds() >> record->kind & 1))
-		gt_translate_record(translate, record);
+	translate_ours(record, translate);
 	if (translate->relayed)
 		gt_cupti_relay_put(record, size);
 }
@@ -123,21 +147,38 @@ bool gt_cupti_read_begin(struct gt_cupti_reading *ret_reading, struct gt_transla
 	return false;
 }
 
-/* Bytes after an invalid record cannot be read (REQ-33). */
+/* Returns where it ends; where that is not known, where it begins. */
+static const uint8_t *read_last(const CUpti_Activity *record, const uint8_t *end, bool is_whole,
+				struct gt_translate *translate, uint64_t order)
+{
+	size_t bytes = is_whole ? (size_t)(end - (const uint8_t *)record)
+				: known_length(record, end, translate->version);
+	const uint8_t *behind = (const uint8_t *)record + bytes;
+
+	if (bytes)
+		read_record(record, behind, translate, order);
+	else
+		translate_ours(record, translate);
+	return behind;
+}
+
+/* Bytes from an invalid record on cannot be read (REQ-33). */
 static void end_buffer(struct gt_cupti_reading *reading, struct gt_translate *translate,
 		       CUptiResult why)
 {
-	const struct gt_cupti_buffer *buffer = &reading->buffer;
+	struct gt_cupti_buffer *buffer = &reading->buffer;
 	const uint8_t *end = buffer->data + buffer->valid;
-	const uint8_t *last = reading->last ? (const uint8_t *)reading->last : buffer->data;
+	const uint8_t *behind = buffer->data;
+	bool is_whole = why == CUPTI_ERROR_MAX_LIMIT_REACHED;
 
-	if (reading->last && why == CUPTI_ERROR_MAX_LIMIT_REACHED)
-		read_record(reading->last, end, translate, buffer->order);
-	else if (reading->last)
-		gt_translate_record(translate, reading->last);
-	if (why != CUPTI_ERROR_MAX_LIMIT_REACHED)
+	if (reading->last)
+		behind = read_last(reading->last, end, is_whole, translate, buffer->order);
+	if (!is_whole) {
 		gt_ledger_add(translate->ledger, GT_LEDGER_RECORDS_UNREADABLE_BYTES,
-			      (uint64_t)(end - last));
+			      (uint64_t)(end - behind));
+		if (behind != (const uint8_t *)reading->last) /* else it would be gone, too */
+			buffer->valid = (size_t)(behind - buffer->data);
+	}
 	if (translate->read)
 		translate->read(translate->context);
 	gt_cupti_buffers_recycle(buffer, translate->now);

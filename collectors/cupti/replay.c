@@ -312,6 +312,7 @@ void gt_cupti_replay_delivered(struct gt_translate *translate)
 	struct gt_translate_notes *notes = translate->notes;
 	struct gt_cupti_replay how = {.translate = translate};
 	struct gt_cupti_buffer buffer;
+	size_t left;
 
 	translate->now = gt_clock_from_monotonic(translate->clock, gt_clock_now());
 	how.notes = notes ? notes : gt_memory_map(sizeof(*notes));
@@ -322,8 +323,9 @@ void gt_cupti_replay_delivered(struct gt_translate *translate)
 		buffer.sampled = gt_clock_newest(translate->clock);
 		gt_cupti_buffers_begin(&buffer, translate->now);
 		translate->outside = gt_cupti_buffers_are_outside(&buffer);
-		gt_ledger_add(translate->ledger, GT_LEDGER_RECORDS_UNREADABLE_BYTES,
-			      gt_cupti_replay(&how, buffer.data, buffer.valid));
+		left = gt_cupti_replay(&how, buffer.data, buffer.valid);
+		gt_ledger_add(translate->ledger, GT_LEDGER_RECORDS_UNREADABLE_BYTES, left);
+		buffer.valid -= left;
 		if (translate->read)
 			translate->read(translate->context);
 		gt_cupti_buffers_recycle(&buffer, translate->now);

@@ -151,7 +151,7 @@ def enabled_early(case):
 def invalid_last(case):
     lost = sum(row["fault"] == "invalid_last" and row["kind"] in (1, 2, 10)
                for row in case.truth.fault_rows)
-    return {"unreadable_bytes": case.ledger["unreadable_bytes"] or "more than 0",
+    return {"unreadable_bytes": sum(row["bytes"] for row in case.truth.fault_rows),
             "written": OPERATIONS - lost, "launches_without_record": lost}
 
 

@@ -168,6 +168,16 @@ class Lost(unittest.TestCase):
                 self.assertEqual(sum(ledger[key] for key in keys), made, ledger)
                 self.assertEqual(ledger["launches_seen"], 3 * SLOW)
 
+    def test_records_that_cannot_be_read(self):
+        """Their own bytes count, whether the process reads the records before them or repair."""
+        for case, how in (("at its end", {"words": ["rounds", "1000"], "status": 3}), ("killed", {"fast": 0}),
+                          ("read by repair", {"fast": 0, "options": STALLED})):
+            with self.subTest(case=case), tempfile.TemporaryDirectory() as truth:
+                ledger = self.repaired(*how.pop("options", ()), fault="invalid_last", truth=truth, **how)["ledger"]
+                rows = harness.Truth(truth).fault_rows
+                self.assertGreater(len(rows), 0)
+                self.assertEqual(ledger["unreadable_bytes"], sum(row["bytes"] for row in rows), ledger)
+
     def test_hooks_only(self):
         ledger = self.repaired(fast=0, fault="subscribe=39")["ledger"]
         for key in ("launches_seen", "launches_without_record"):

@@ -17,11 +17,13 @@
 #define BYTES   (1u << 20)
 #define KIND    60000 /* of a CUPTI to come: counted, nothing else */
 #define RECORDS 2500
-#define SPOILED 7 /* and nothing can be read from here on */
+#define SPOILED 7  /* and nothing can be read from here on */
+#define LAST    33 /* of no kind that is asked for, but CUPTI may make them */
 
 static struct gt_clock trace_clock;
 static struct gt_ledger ledger;
 static struct gt_translate translate;
+static uint32_t kind;
 
 /* As cuptiActivityGetNextRecord, of records that are all 8 bytes. */
 static CUptiResult next_record(uint8_t *buffer, size_t valid, CUpti_Activity **record)
@@ -42,7 +44,7 @@ static void complete(uint32_t records, uint32_t spoiled)
 	gt_cupti_buffers_request(&buffer, &size, &max);
 	cr_assert_geq(size, (size_t)records * 8);
 	for (uint32_t i = 0; i < records; i++)
-		memcpy(buffer + (size_t)i * 8, &(uint32_t){i == spoiled ? SPOILED : KIND}, 4);
+		memcpy(buffer + (size_t)i * 8, &(uint32_t){i == spoiled ? SPOILED : kind}, 4);
 	cr_assert(gt_cupti_buffers_complete(buffer, (size_t)records * 8));
 }
 
@@ -67,6 +69,7 @@ static void setup(void)
 	gt_cupti.api.cuptiActivityGetNextRecord = next_record;
 	gt_clock_init(&trace_clock);
 	ledger = (struct gt_ledger){0};
+	kind = KIND;
 	translate = (struct gt_translate){.clock = &trace_clock, .ledger = &ledger};
 	cr_assert_eq(gt_cupti_buffers_start(BYTES, 8 * BYTES, false, true), 0);
 	grow();
@@ -136,6 +139,22 @@ Test(cupti_read, what_follows_an_invalid_record_is_counted)
 	read_one(&records);
 	cr_assert_eq(records, 0);
 	cr_assert_eq(count(GT_LEDGER_RECORDS_UNREADABLE_BYTES), (RECORDS - 1999 + RECORDS) * 8);
+}
+
+/* Its length is that of the others of its kind. */
+Test(cupti_read, the_record_before_an_invalid_one_has_been_read)
+{
+	uint64_t records;
+
+	kind = LAST;
+	complete(RECORDS, 2000);
+	read_one(&records);
+	cr_assert_eq(records, 2000);
+	cr_assert_eq(count(GT_LEDGER_RECORDS_UNREADABLE_BYTES), (RECORDS - 2000) * 8);
+	complete(2, 1);
+	read_one(&records);
+	cr_assert_eq(records, 1);
+	cr_assert_eq(count(GT_LEDGER_RECORDS_UNREADABLE_BYTES), (RECORDS - 2000 + 1) * 8);
 }
 
 static void ignore(void *context, struct gt_event *event)

@@ -40,7 +40,9 @@ void cupti_contents_spoil_last(uint8_t *data, size_t used)
 		last = (uint32_t *)(data + at);
 	if (!last)
 		return;
-	cupti.table->truth("{\"truth\":\"fault\",\"fault\":\"invalid_last\",\"kind\":%u}\n", *last);
+	cupti.table->truth("{\"truth\":\"fault\",\"fault\":\"invalid_last\",\"kind\":%u,"
+			   "\"bytes\":%zu}\n",
+			   *last, cupti_record_size(*last));
 	*last = CUPTI_ACTIVITY_KIND_INVALID;
 }
 
