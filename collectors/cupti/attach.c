@@ -5,6 +5,7 @@
  * another tool is done with CUPTI (collectors/cupti/watch.c).
  */
 #include <errno.h>
+#include <pthread.h>
 #include <string.h>
 #include <time.h>
 
@@ -162,8 +163,17 @@ static bool is_ours_now(void)
 void gt_cupti_rest(void)
 {
 	gt_cupti.waits = true;
+	gt_cupti.rested = pthread_self();
 	if (is_ours_now())
 		cease(false);
+}
+
+/* Only behind the last window. At the end of the process another thread is here, which must not
+ * wait for CUPTI. */
+void gt_cupti_end_graphs(void)
+{
+	if (gt_cupti.waits && pthread_equal(gt_cupti.rested, pthread_self()) && is_ours_now())
+		gt_cupti_graphs_disable();
 }
 
 /* Of what could not be disabled there were no buffers for: it was not wanted. */

@@ -454,6 +454,7 @@ void gt_cupti_yield(void)
 void gt_cupti_stop(void)
 {
 	gt_cupti_relay_close();
+	gt_cupti_end_graphs();
 	atomic_store(&gt_cupti.active, false);
 	gt_cupti_buffers_stop();
 }

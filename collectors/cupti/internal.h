@@ -5,6 +5,7 @@
 #ifndef GT_COLLECTORS_CUPTI_INTERNAL_H
 #define GT_COLLECTORS_CUPTI_INTERNAL_H
 
+#include <pthread.h>
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
@@ -80,9 +81,10 @@ struct gt_cupti {
 	bool is_late;                     /* the start is over */
 	bool may_have_graphs;             /* they may have been made before the start */
 	bool driver_was_up;               /* when CUPTI was started */
-	bool hears_init; /* subscribed before: CU_INIT_FINISHED or a new context will be told */
-	bool waits;      /* no kinds yet: gt_cupti_begin. Starting thread, then drain thread */
-	bool parted;     /* unsubscribed until the next gt_cupti_begin. Drain thread */
+	bool hears_init;  /* subscribed before: CU_INIT_FINISHED or a new context will be told */
+	bool waits;       /* no kinds yet: gt_cupti_begin. Starting thread, then drain thread */
+	pthread_t rested; /* who called gt_cupti_rest, while it waits */
+	bool parted;      /* unsubscribed until the next gt_cupti_begin. Drain thread */
 	bool has_buffers;
 	struct gt_cupti_user user;
 	_Atomic uint64_t fetches_late;
@@ -105,6 +107,9 @@ extern struct gt_cupti gt_cupti;
 /* The subscriber's callback. Application threads. */
 void CUPTIAPI gt_cupti_callback(void *user, CUpti_CallbackDomain domain, CUpti_CallbackId cbid,
 				const void *data);
+
+/* Whole graphs are recorded no longer, if no window follows. */
+void gt_cupti_end_graphs(void);
 
 /* cuptiActivityFlushAll, one at a time: see gt_cupti_flush. */
 bool gt_cupti_flush_all(bool forced);

@@ -48,6 +48,14 @@ static bool enable(void)
 	return true;
 }
 
+void gt_cupti_graphs_disable(void)
+{
+	if (!gt_cupti_graphs_are_whole())
+		return;
+	gt_cupti.api.cuptiActivityDisable(CUPTI_ACTIVITY_KIND_GRAPH_TRACE);
+	atomic_fetch_and(&gt_cupti.kinds, ~BIT);
+}
+
 void gt_cupti_graphs_enable(struct gt_cupti_status *status)
 {
 	const char *how = gt_config_text(gt_cupti.config, GT_CONFIG_GRAPHS), *why;

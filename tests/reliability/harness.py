@@ -99,6 +99,7 @@ class Truth:
         self.fault_rows, self.delivered = [], set()
         self.attributes = {}  # of CUPTI, as a client set them
         self.launches = []  # names, including faults
+        self.graph_trace = []  # on or off
         for row in truth_rows(folder):
             self.take(row)
 
@@ -107,6 +108,8 @@ class Truth:
             self.operations.append(row)
         elif row["truth"] == "attribute":
             self.attributes[row["attribute"]] = row["value"]
+        elif row["truth"] == "graph_trace":
+            self.graph_trace.append(row["on"])
         elif row["truth"] == "delivered":
             self.delivered.update(map(tuple, row["work"]))
         elif row["truth"] == "fault":

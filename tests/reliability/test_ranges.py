@@ -328,6 +328,16 @@ class Windows(Base):
             self.assertEqual([trace.ledger.get(key, 0) for trace in traces
                               for key in ("launches_without_record", "records_dropped")], [0] * 6)
 
+    def test_whole_graphs_behind_the_last_window(self):
+        """The kind is on until no window follows: then graphs are launched without it. At the end of the program it is left."""
+        steps = f"graph replay=2 Start replay=3 Stop {LATER} rest=300 replay=2 graph replay=1"
+        for end, on in ("stop", [1, 0]), ("repeat", [1]):
+            for how in "whole", "off":
+                with self.subTest(end=end, how=how):
+                    path, = self.run_both(API, steps, "GPUTRACE_CAPTURE_RANGE_END=" + end, "GPUTRACE_GRAPHS=" + how)
+                    self.assertEqual(sum(event["cat"] == "gpu_graph" for event in self.read(path).gpu), 3 if how == "whole" else 0)
+                    self.assertEqual(self.truth.graph_trace, on)
+
     def test_duration_of_each(self):
         traces = self.windows(API, f"Start work=3 rest-until work=2 Stop work=2 Start work=4 Stop",
                               REPEAT, "GPUTRACE_DURATION=700ms")

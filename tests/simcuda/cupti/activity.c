@@ -86,6 +86,8 @@ static CUptiResult set_kind(uint32_t kind, bool on)
 		delay_enabling(kind);
 	else
 		disable_kernels(kind);
+	if (kind == CUPTI_ACTIVITY_KIND_GRAPH_TRACE)
+		cupti.table->truth("{\"truth\":\"graph_trace\",\"on\":%d}\n", (int)on);
 	cupti.kinds[kind] = on;
 	if (on && kind == CUPTI_ACTIVITY_KIND_GRAPH_TRACE)
 		cupti.whole_graphs = true;
