@@ -175,6 +175,15 @@ void gt_calls_take(struct gt_calls *calls, const struct gt_call_record *record)
 	}
 }
 
+bool gt_calls_leave_out(const struct gt_calls *calls, const struct gt_event *event)
+{
+	bool is_outside = gt_outlet_is_outside(calls->join->outlet, event);
+
+	if (is_outside)
+		gt_ledger_add(calls->ledger, GT_LEDGER_RANGES_OUTSIDE, 1);
+	return is_outside;
+}
+
 void gt_calls_thread_ended(struct gt_calls *calls, uint32_t tid)
 {
 	if (calls->lane)

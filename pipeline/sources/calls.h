@@ -51,6 +51,9 @@ void gt_calls_take(struct gt_calls *calls, const struct gt_call_record *record);
 const struct gt_string *gt_calls_name(struct gt_calls *calls, enum gt_api_domain domain,
 				      uint32_t cbid);
 
+/* Whether what a thread did beside its calls is outside of the window: it is counted then. */
+bool gt_calls_leave_out(const struct gt_calls *calls, const struct gt_event *event);
+
 /* All calls of the thread have been taken: it is gone. */
 void gt_calls_thread_ended(struct gt_calls *calls, uint32_t tid);
 

@@ -155,7 +155,7 @@ static void take(const struct gt_calls *calls, struct gt_osrt_slot *slot)
 		.range = {.is_os = true, .os = gt_os_facts_of(&slot->call)},
 	};
 
-	if (gt_outlet_is_outside(calls->join->outlet, &event))
+	if (gt_calls_leave_out(calls, &event))
 		return;
 	event.range.name =
 		gt_intern_cstr(calls->stacks->strings, gt_os_function_name(slot->call.function));

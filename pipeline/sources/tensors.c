@@ -31,7 +31,7 @@ void gt_tensors_take(struct gt_calls *calls, const struct gt_call_record *record
 
 	event.end = event.start;
 	gt_thread_names_see(calls->threads, record->tid, record->start);
-	if (gt_outlet_is_outside(calls->join->outlet, &event))
+	if (gt_calls_leave_out(calls, &event))
 		return;
 	gt_outlet_event(calls->join->outlet, &event);
 	gt_holdings_see_tensor(calls->holdings, &event);
