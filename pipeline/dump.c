@@ -225,9 +225,12 @@ void gt_dump_make_for(struct gt_pipeline *p, const char *reason)
 	gt_text_format(asked.last, sizeof(asked.last), "%s", gt_output_name());
 	if (has_file)
 		gt_recorder_closing(&p->recorder, dump.to);
-	gt_output_end_dump(&p->output, &ledger);
-	if (has_file)
+	if (gt_output_end_dump(&p->output, &ledger)) {
 		gt_recorder_done(&p->recorder, dump.to);
+	} else {
+		gt_recorder_not_done(&p->recorder);
+		*asked.last = 0;
+	}
 	asked.tries++;
 	gt_output_set_name(""); /* the spool has nothing of it any more */
 	p->output.dump = 0;

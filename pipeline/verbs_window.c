@@ -188,7 +188,7 @@ static int say_written(const struct gt_pipeline *p, struct gt_reply *reply)
 		gt_reply_say(reply, "there was nothing to write");
 		return 0;
 	}
-	gt_output_lack(lost->disk - p->output.earlier, lost->error, lack, sizeof(lack));
+	gt_output_lack(lost->disk - p->output.earlier.disk, lost->error, lack, sizeof(lack));
 	gt_reply_say(reply, "written into %s%s", gt_output_name(), lack);
 	return *lack ? lost->error : 0;
 }

@@ -48,6 +48,7 @@ struct gt_file {
 	uint64_t newest; /* trace ns: the latest end of its events */
 	bool has_next;   /* another file follows a full one */
 	int stays;       /* why none does, though one should: a negative errno; 0: none should */
+	bool has_end;    /* and in it the ledger, though closing it may have failed behind that */
 	bool is_whole;   /* an existing file is appended to: none of it is dropped for the end */
 	int error;       /* negative errno: no more events are written */
 };

@@ -155,7 +155,7 @@ static void hand_losses(struct gt_output *output)
 	if (!file)
 		return;
 	gt_losses_add(&file->lost, &output->lost);
-	output->earlier = output->lost.disk;
+	output->earlier = output->lost;
 	output->lost = (struct gt_losses){0};
 }
 
@@ -396,8 +396,9 @@ static void say_unclosed(const struct gt_output *output)
 	bool has_spool = gt_spool_is_open();
 
 	if (!output->failed)
-		gt_log_say("%s has no ledger: it could not be closed%s", gt_output_name(),
-			   has_spool ? "; once there is room, gputrace repair adds it" : "");
+		gt_segments_say_unclosed(gt_output_file(output),
+					 has_spool ? "once there is room, gputrace repair adds it"
+						   : "what it lacks is lost");
 	else if (has_spool && !is_over_soon(output->lost.error)) /* else all is said */
 		gt_log_say("no trace in %s: once there is room, gputrace repair makes one",
 			   output->folder);
@@ -418,7 +419,7 @@ static void say_lack(const struct gt_output *output)
 	char lack[128];
 
 	if (gt_output_is_stream() &&
-	    gt_output_lack(lost->disk - output->earlier, lost->error, lack, sizeof(lack)))
+	    gt_output_lack(lost->disk - output->earlier.disk, lost->error, lack, sizeof(lack)))
 		gt_log_say("the trace in %s ends early,%s", gt_output_name(), lack);
 }
 
@@ -457,8 +458,8 @@ static void remember_end(struct gt_output *output)
 	const struct gt_losses *lost = gt_output_lost(output);
 	struct gt_output_end *ended = &output->ended;
 
-	*ended = (struct gt_output_end){.lost = lost->disk - output->earlier, .error = lost->error};
-	output->earlier = 0;
+	*ended = (struct gt_output_end){.lost = lost->disk - output->earlier.disk,
+					.error = lost->error};
 	if (output->sink)
 		gt_text_format(ended->path, sizeof(ended->path), "%s", gt_sink_path(output->sink));
 }
@@ -499,18 +500,49 @@ static void note_unwritten(struct gt_output *output)
 			   gt_sink_reason(output->refused, number, sizeof(number)));
 }
 
-/* Another file may follow. Where there was none, the next one tells what is lost here. */
-static void end_file(struct gt_output *output, struct gt_ledger *ledger, uint64_t in_flight)
+/* Whether the recorder still has all that it holds. */
+static bool is_kept(const struct gt_output *output)
+{
+	return output->dump && !output->metadata->segment[GT_SEGMENT_NUMBER];
+}
+
+/* The next file tells what is not in this one, which has no ledger. Returns whether that is so. */
+static bool leave_unclosed(struct gt_output *output, struct gt_ledger *claim)
+{
+	const struct gt_file *file = gt_output_file(output);
+	bool kept = is_kept(output);
+
+	gt_segments_say_unclosed(file, kept ? "the next dump has what is in it"
+					    : "the next trace counts what it lacks");
+	if (file->has_end)
+		return false;
+	gt_losses_add(&output->lost, kept ? &output->earlier : &file->lost);
+	output->lost.error = file->lost.error;
+	gt_spooling_lost(output->spooling, &output->lost);
+	*claim = kept ? (struct gt_ledger){0} : gt_segments_claim_written(&file->written.ledger);
+	return true;
+}
+
+/* Another file may follow. Where there was none, the next one tells what is lost here. Returns
+ * whether it tells that of this one, too. */
+static bool end_file(struct gt_output *output, struct gt_ledger *ledger, uint64_t in_flight)
 {
 	struct gt_ledger claim = output->failed ? (struct gt_ledger){0} : *ledger;
+	bool is_left = false;
+	int error = 0;
 
-	claim.count[GT_LEDGER_OPS_IN_FLIGHT] -= in_flight;
 	prepare_end(output, &claim);
 	if (output->failed && !output->dump)
 		note_unwritten(output);
-	else if (output->writer && close_file(output, ledger))
-		say_unclosed(output);
+	else if (output->writer)
+		error = close_file(output, ledger);
 	remember_end(output);
+	if (error && output->failed)
+		say_unclosed(output);
+	else if (error)
+		is_left = leave_unclosed(output, &claim);
+	claim.count[GT_LEDGER_OPS_IN_FLIGHT] -= in_flight;
+	output->earlier = (struct gt_losses){0};
 	remember_home(output);
 	free_file(output);
 	gt_segments_end(&output->segments, &claim);
@@ -518,6 +550,7 @@ static void end_file(struct gt_output *output, struct gt_ledger *ledger, uint64_
 	gt_spooling_claim(output->spooling, output->metadata->segment, &output->segments.claimed);
 	output->failed = false;
 	output->metadata_written = 0;
+	return is_left;
 }
 
 void gt_output_end_window(struct gt_output *output, struct gt_ledger *ledger, uint64_t in_flight)
@@ -526,10 +559,11 @@ void gt_output_end_window(struct gt_output *output, struct gt_ledger *ledger, ui
 	end_file(output, ledger, in_flight);
 }
 
-void gt_output_end_dump(struct gt_output *output, struct gt_ledger *ledger)
+bool gt_output_end_dump(struct gt_output *output, struct gt_ledger *ledger)
 {
 	const struct gt_file *file = gt_output_file(output);
 	uint64_t *count = ledger->count;
+	bool kept = is_kept(output);
 
 	gt_segments_rest(&output->segments, ledger);
 	count[GT_LEDGER_BUFFERS_KEPT] = count[GT_LEDGER_BUFFERS_UNREAD] = 0; /* the next one's */
@@ -539,8 +573,9 @@ void gt_output_end_dump(struct gt_output *output, struct gt_ledger *ledger)
 		*ledger = (struct gt_ledger){0};
 	count[GT_LEDGER_CALLS_SEEN] = gt_ledger_ended_calls(ledger);
 	count[GT_LEDGER_CALLS_OPEN] = count[GT_LEDGER_OPS_IN_FLIGHT] = 0;
-	end_file(output, ledger, 0);
+	return !(end_file(output, ledger, 0) && kept) && file;
 }
+
 int gt_output_close(struct gt_output *output)
 {
 	int error = 0;

@@ -42,7 +42,7 @@ struct gt_output {
 	struct gt_sink *sink;
 	bool failed;               /* tried, could not: events are counted as lost */
 	struct gt_losses lost;     /* events while there is no file; the file takes them over */
-	uint64_t earlier;          /* of the file's losses, what it has taken over so */
+	struct gt_losses earlier;  /* of the file's losses, what it has taken over so */
 	uint32_t metadata_written; /* generation of the metadata that the writer has */
 	struct gt_writer_options options;
 	struct gt_segments segments;
@@ -116,8 +116,9 @@ void gt_output_flush(struct gt_output *output, uint64_t settled);
 void gt_output_end_window(struct gt_output *output, struct gt_ledger *ledger, uint64_t in_flight);
 
 /* The same of a dump: recording goes on, and what is not in this file is for the next one to tell.
+ * False: there is no file, or it could not be closed, and the next dump has to have what is in it.
  */
-void gt_output_end_dump(struct gt_output *output, struct gt_ledger *ledger);
+bool gt_output_end_dump(struct gt_output *output, struct gt_ledger *ledger);
 
 /* Closes writer and sink, behind a flush of everything; the ledger receives what the writer
  * counted. A negative errno, said on stderr: the file has no end, or there was no room for one. */

@@ -234,6 +234,28 @@ void gt_segments_leave(struct gt_ledger *claim, const struct gt_ledger *written,
 	count[GT_LEDGER_CALLS_SEEN] = count[GT_LEDGER_CALLS_RECEIVED];
 }
 
+struct gt_ledger gt_segments_claim_written(const struct gt_ledger *written)
+{
+	struct gt_ledger claim = {0};
+
+	for (int i = 0; i < GT_LEDGER_KINDS_; i++)
+		claim.count[gt_ledger_kinds[i].received] =
+			written->count[gt_ledger_kinds[i].written];
+	claim.count[GT_LEDGER_CALLS_SEEN] = claim.count[GT_LEDGER_CALLS_RECEIVED];
+	return claim;
+}
+
+void gt_segments_say_unclosed(const struct gt_file *file, const char *what_of_it)
+{
+	const char *path = gt_sink_path(file->sink);
+
+	if (file->has_end)
+		gt_log_say("%s could not be closed: once there is room, gputrace repair does it",
+			   path);
+	else
+		gt_log_say("%s has no ledger: it could not be closed; %s", path, what_of_it);
+}
+
 /*
  * The ledger of a file that is full: what the session counted since the last one, but of calls and
  * records only those that stand in this file, as others that were received wait for the next one.
@@ -287,6 +309,21 @@ void gt_segments_end(struct gt_segments *segments, const struct gt_ledger *claim
 	segments->newest_call = 0;
 }
 
+/* The next file tells what is not in this one, which has no ledger. */
+static void leave_unclosed(struct gt_file *next, struct gt_file *full, struct gt_ledger *claim,
+			   struct gt_ledger *ledger)
+{
+	gt_segments_say_unclosed(full, "the next file tells what it lacks");
+	if (full->has_end)
+		return;
+	gt_file_follow(next, full);
+	*claim = gt_segments_claim_written(&full->written.ledger);
+	*ledger = *claim;
+	for (int i = 0; i < GT_LEDGER_KINDS_; i++)
+		ledger->count[gt_ledger_kinds[i].written] =
+			full->written.ledger.count[gt_ledger_kinds[i].written];
+}
+
 static void close_full(struct gt_output *output, struct gt_writer *full, struct gt_sink *sink)
 {
 	struct gt_segments *segments = &output->segments;
@@ -298,7 +335,8 @@ static void close_full(struct gt_output *output, struct gt_writer *full, struct 
 	gt_file_follow(next->ops->file(next), full->ops->file(full));
 	claim = make_claim(output, &full->ops->file(full)->written.ledger);
 	ledger = claim;
-	full->ops->close(full, output->metadata, &ledger);
+	if (full->ops->close(full, output->metadata, &ledger))
+		leave_unclosed(next->ops->file(next), full->ops->file(full), &claim, &ledger);
 	add_claim(&segments->claimed, &claim);
 	gt_spooling_claim(output->spooling, output->metadata->segment, &segments->claimed);
 	full->ops->fini(full);

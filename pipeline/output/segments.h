@@ -15,6 +15,7 @@
 #include "core/schema/ledger.h"
 #include "core/schema/metadata.h"
 
+struct gt_file;
 struct gt_output;
 struct gt_writer;
 struct gt_writer_ops;
@@ -83,6 +84,10 @@ void gt_segments_discard(struct gt_segments *segments);
  * nor among the @lost (NULL: the next file tells those, too). */
 void gt_segments_leave(struct gt_ledger *claim, const struct gt_ledger *written,
 		       const struct gt_losses *lost);
+
+/* All that a file without a ledger tells: what is @written in it. */
+struct gt_ledger gt_segments_claim_written(const struct gt_ledger *written);
+void gt_segments_say_unclosed(const struct gt_file *file, const char *what_of_it);
 
 /* The ledger of the last file: what the earlier ones do not say. */
 void gt_segments_rest(const struct gt_segments *segments, struct gt_ledger *ledger);

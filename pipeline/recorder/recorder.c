@@ -100,10 +100,13 @@ static void drop_oldest(struct gt_recorder *recorder, bool cut)
 	const struct gt_recorder_block *block = block_at(recorder, state.first);
 	bool is_gone = state.first >= recorder->read_to;
 
-	for (int kind = 0; is_gone && kind < GT_EVENT_COUNT_; kind++)
-		state.gone[kind] += block->count[kind];
-	if (cut && is_gone && block->newest > state.cut)
-		state.cut = block->newest;
+	uint64_t *gone = is_gone ? state.gone : recorder->left.gone;
+	uint64_t *newest = is_gone ? &state.cut : &recorder->left.cut;
+
+	for (int kind = 0; kind < GT_EVENT_COUNT_; kind++)
+		gone[kind] += block->count[kind];
+	if (cut && block->newest > *newest)
+		*newest = block->newest;
 	state.first++;
 	set_past(recorder, &state);
 }
@@ -312,6 +315,21 @@ void gt_recorder_done(struct gt_recorder *recorder, uint64_t time)
 	struct gt_recorder_state state = after_dump(recorder, time);
 
 	memset(recorder->old, 0, sizeof(recorder->old));
+	memset(&recorder->left, 0, sizeof(recorder->left));
+	set_past(recorder, &state);
+}
+
+void gt_recorder_not_done(struct gt_recorder *recorder)
+{
+	struct gt_recorder_state state = *state_of(recorder);
+
+	for (int kind = 0; kind < GT_EVENT_COUNT_; kind++)
+		state.gone[kind] += recorder->left.gone[kind];
+	if (recorder->left.cut > state.cut)
+		state.cut = recorder->left.cut;
+	recorder->read_to = state.first;
+	memset(recorder->old, 0, sizeof(recorder->old));
+	memset(&recorder->left, 0, sizeof(recorder->left));
 	set_past(recorder, &state);
 }
 

@@ -79,7 +79,11 @@ struct gt_recorder {
 	bool is_open;     /* the newest block takes more */
 	uint64_t read_to; /* number of the block that is read next; all before are written */
 	uint64_t old[GT_EVENT_COUNT_]; /* in those: too old to be handed out */
-	uint64_t past_to, past_at;     /* blocks before that were past at this time, trace ns */
+	struct gt_recorder_left {      /* blocks that had to go since they were read */
+		uint64_t gone[GT_EVENT_COUNT_];
+		uint64_t cut; /* as the state's */
+	} left;
+	uint64_t past_to, past_at; /* blocks before that were past at this time, trace ns */
 	struct gt_event_code code, name_code, open_code;
 };
 
@@ -113,9 +117,11 @@ bool gt_recorder_read(struct gt_recorder *recorder, uint64_t seal, uint64_t sinc
 		      void (*take)(void *context, const struct gt_event *event), void *context);
 
 /* All that was read is in the file of a dump, which was made at @time, trace ns. _closing: for
- * recovery, before it is closed; _done: it is. Nothing is kept in between. */
+ * recovery, before it is closed; _done: it is. Nothing is kept in between. _not_done: it could not
+ * be closed, and the next dump reads it again. */
 void gt_recorder_closing(struct gt_recorder *recorder, uint64_t time);
 void gt_recorder_done(struct gt_recorder *recorder, uint64_t time);
+void gt_recorder_not_done(struct gt_recorder *recorder);
 
 /* It is @now; rings and buffers have no more of what was read before @until (trace ns): the memory
  * of blocks that were past by then is free. */

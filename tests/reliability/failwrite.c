@@ -3,7 +3,8 @@
  * Preloaded before the tracer: from the FAILWRITE_FROM-th on, its writes to the trace fail with
  * errno FAILWRITE_ERRNO (FAILWRITE_COUNT of them, else all), or create the file FAILWRITE_HANG and
  * never return, or with FAILWRITE_GATE=N wait at the program's Nth gate; with none of these each
- * write is cut in half. With FAILWRITE_FILE only writes to files count that have it in their names.
+ * write is cut in half. With FAILWRITE_FILE only writes to files count that have it in their names,
+ * with FAILWRITE_WHILE those while there is a file of that name.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -29,10 +30,12 @@ static void hang(const char *mark)
 
 static bool counts(int fd)
 {
-	const char *wanted = getenv("FAILWRITE_FILE");
+	const char *wanted = getenv("FAILWRITE_FILE"), *mark = getenv("FAILWRITE_WHILE");
 	char link[64], path[1024];
 	ssize_t n;
 
+	if (mark && access(mark, F_OK))
+		return false;
 	if (!wanted)
 		return true;
 	snprintf(link, sizeof(link), "/proc/self/fd/%d", fd);

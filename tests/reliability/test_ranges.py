@@ -3,6 +3,7 @@
 """--capture-range: what the program launches while such a range is open is in the trace, from the first
 launch to the last, and nothing else; the program does not notice."""
 
+import errno
 import glob
 import os
 import re
@@ -19,6 +20,7 @@ import harness
 PROGRAM = harness.program("ranges")
 GPU = {"kernel", "gpu_memcpy", "gpu_memset"}
 LATER = "rest-until work=9"  # after the trace was closed
+FAILWRITE = os.path.join(harness.PROGRAMS, "libfailwrite.so")
 API = "cudaProfilerApi"
 REPEAT = "GPUTRACE_CAPTURE_RANGE_END=repeat"
 
@@ -269,6 +271,51 @@ class Windows(Base):
                                key=lambda trace: trace.root["metadata"]["window"].split("window ")[1])
         self.check(first, 1, 50)
         self.check(second, 51, 1)
+
+    @unittest.skipIf(harness.preloading.RUNTIMES, "a library that is preloaded before the sanitizer's")
+    def test_a_window_whose_file_cannot_be_closed(self):
+        """Its header stands, the disk is full: the next one tells what is lost, and no repair is promised."""
+        with tempfile.TemporaryDirectory() as folder:
+            out, full = os.path.join(folder, "out"), os.path.join(folder, "full")
+
+            def begun():
+                """The header is there, of which the spool tells; from now on there is no room."""
+                if not harness.traces(out):
+                    return False
+                with open(full, "w", encoding="ascii"):
+                    return True
+
+            def given_up():
+                with open(os.path.join(folder, "said"), encoding="utf-8") as said:
+                    if "has no ledger" not in said.read():
+                        return False
+                os.unlink(full)
+                return True
+
+            steps = "work=1 Start rest-until launch=100 Stop rest-until Start work=40 Stop work=1"
+            with open(os.path.join(folder, "said"), "w", encoding="utf-8") as said:
+                status = harness.gate.run(
+                    harness.command([PROGRAM, *steps.split()], folder=out, truth=folder,
+                                    options=("GPUTRACE_CAPTURE_RANGE=" + API, REPEAT, "GPUTRACE_SPOOL=" + folder,
+                                             f"LD_PRELOAD={FAILWRITE}:{harness.LIBRARY}", "FAILWRITE_WHILE=" + full,
+                                             f"FAILWRITE_ERRNO={errno.ENOSPC}")),
+                    [begun, given_up], harness.environment(), stdout=subprocess.DEVNULL, stderr=said).returncode
+            with open(os.path.join(folder, "said"), encoding="utf-8") as said:
+                text = said.read()
+            self.assertEqual(status, 3, text)
+            self.assertIn("the next trace counts what it lacks", text)
+            self.assertNotIn("repair", text)
+            first, second = sorted(harness.traces(out), key=os.path.getmtime)
+            self.assertEqual(harness.gate.count(out, '"ledger": {'), 1)
+            ledger = self.read(second, strict=False).ledger
+            self.assertEqual(ledger["launches_seen"], 3 * 140)
+            for kind in ("kernels", "memcpys", "memsets"):
+                self.assertEqual((ledger[kind + "_written"], ledger[kind + "_not_written"]), (40, 100), kind)
+            self.assertGreaterEqual(ledger["calls_not_written"], 3 * 100)
+            self.assertEqual(harness.tool("repair", "--spool=" + folder, first)[0], 0)
+            status, output = harness.tool("verify", first)
+            self.assertEqual(status, 0, output)
+            self.assertIn("not known", output)
 
     def test_windows_of_several_files(self):
         """--max-size: the ledger of each file balances by itself, also behind the first window."""

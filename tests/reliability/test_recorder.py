@@ -3,6 +3,7 @@
 """--flight-recorder: nothing is written until there is a dump, and a dump has what is kept, all of it and
 nothing else; its ledger says how much was older; the program does not notice."""
 
+import errno
 import glob
 import json
 import os
@@ -18,6 +19,7 @@ import unittest
 import harness
 
 PROGRAM = harness.program("ranges")
+FAILWRITE = os.path.join(harness.PROGRAMS, "libfailwrite.so")
 KILLWRITE = os.path.join(harness.PROGRAMS, "libkillwrite.so")
 GPUTRACE = os.path.join(harness.SOURCE, "scripts", "gputrace")
 GPU = {"kernel", "gpu_memcpy", "gpu_memset"}
@@ -229,6 +231,36 @@ class Asked(Base):
         trace = self.read(path)
         self.truth = harness.Truth(self.folder)
         self.assertEqual(self.told(trace), self.did()[:len(trace.gpu)])
+
+    @unittest.skipIf(harness.preloading.RUNTIMES, "a library that is preloaded before the sanitizer's")
+    def test_a_dump_that_cannot_be_closed(self):
+        """Its header stands, the disk is full: what was to be dumped stays for the next one."""
+        full, answers = os.path.join(self.folder, "full"), []
+
+        def refused_then_dumped():
+            if '"PID"' not in harness.tool("ps", "--format=json", "--control=" + self.boxes)[1]:
+                return False
+            with open(full, "w", encoding="ascii"):
+                pass
+            answers.append(harness.tool("dump", "--control=" + self.boxes, "all"))
+            os.unlink(full)
+            answers.append(harness.tool("dump", "--control=" + self.boxes, "all"))
+            return True
+
+        result = harness.run([PROGRAM] + "work=5 rest-until work=4 exit=0".split(), folder=self.out, truth=self.folder,
+                             gates=[refused_then_dumped],
+                             options=[ON + "60s", "GPUTRACE_CONTROL=" + self.boxes, "FAILWRITE_WHILE=" + full,
+                                      f"LD_PRELOAD={FAILWRITE}:{harness.LIBRARY}", f"FAILWRITE_ERRNO={errno.ENOSPC}",
+                                      "FAILWRITE_FROM=2"])
+        self.assertEqual([status for status, _ in answers], [1, 0])
+        self.assertIn("(disk full): what is kept stays", answers[0][1])
+        self.assertIn("the next dump has what is in it", "".join(result.said))
+        first, second = sorted(self.traces(), key=os.path.getmtime)
+        trace = self.read(second)
+        self.truth = harness.Truth(self.folder)
+        self.assertEqual(self.told(trace), self.did()[:len(trace.gpu)])
+        with open(first, encoding="utf-8") as file:
+            self.assertNotIn('"ledger"', file.read())
 
     def test_no_file_at_the_end(self):
         """The spool has what could not be written."""

@@ -146,6 +146,46 @@ class Segments(unittest.TestCase):
                     lost += total["events_lost_disk"] * (len(ledgers) > 1)
             self.assertGreater(lost, 0)
 
+    def count_work(self, kinds=KINDS[1:]):
+        """Operations in the ledgers, and in files that have none; launches in the ledgers; files without one."""
+        work = launches = unclosed = 0
+        for path in self.files():
+            other = path
+            if path.endswith(".pftrace"):
+                other = path + ".json"
+                harness.tool("convert", path, other)
+            trace = load(other)
+            ledger = trace.get("ledger")
+            unclosed += not ledger
+            if not ledger:
+                work += sum(event.get("cat") in harness.trace_file.GPU for event in trace["traceEvents"])
+                continue
+            status, output = harness.tool("verify", path)
+            self.assertEqual(status, 0, output)
+            work += sum(ledger[kind + what] for kind in kinds for what in ("_written", "_not_written"))
+            launches += ledger["launches_seen"]
+        return work, launches, unclosed
+
+    @unittest.skipIf(harness.preloading.RUNTIMES, "a library that is preloaded before the sanitizer's")
+    def test_a_full_file_that_cannot_be_closed(self):
+        """Its end fails, and once more with less in it: the next file counts what it lacks."""
+        for form, writes in (("chrome", range(46, 62)), ("perfetto", range(12, 24))):
+            unclosed = 0
+            for write in writes:
+                with self.subTest(form=form, write=write):
+                    shutil.rmtree(self.folder, ignore_errors=True)
+                    result = self.trace("GPUTRACE_KEEP=0", "GPUTRACE_FORMAT=" + form, f"FAILWRITE_FROM={write}",
+                                        f"LD_PRELOAD={FAILWRITE}:{harness.LIBRARY}",
+                                        f"FAILWRITE_ERRNO={errno.ENOSPC}", "FAILWRITE_COUNT=3")
+                    said = "".join(result.said)
+                    if "could not be closed" not in said or "is lost" in said:  # that was the last file
+                        continue
+                    self.assertEqual(harness.tool("repair", self.folder)[0], 0)
+                    work, launches, found = self.count_work()
+                    self.assertEqual((work, launches), (OPERATIONS, OPERATIONS))
+                    unclosed += found
+            self.assertGreater(unclosed, 0)
+
     def test_newest_are_kept(self):
         result = self.trace("GPUTRACE_KEEP=3")
         self.assertEqual(len(result.said), 1, result.said)

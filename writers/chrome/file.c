@@ -315,6 +315,7 @@ int gt_chrome_file_close(struct gt_chrome *chrome, struct gt_ledger *ledger)
 	if (error && gt_file_drop_newest(output, error) == 0)
 		error = write_tail(chrome, ledger);
 	*ledger = gt_file_ledger(output, ledger);
+	output->has_end = !error;
 	if (error) {
 		restore_end(output);
 		return error;

@@ -52,5 +52,6 @@ int gt_perfetto_file_close(struct gt_perfetto *pf, struct gt_ledger *ledger)
 	if (error && gt_sink_can_patch(output->sink))
 		gt_sink_truncate(output->sink, output->written.offset);
 	*ledger = gt_file_ledger(output, ledger);
+	output->has_end = !error;
 	return error;
 }
