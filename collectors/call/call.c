@@ -9,6 +9,7 @@
 #include <stdatomic.h>
 #include <string.h>
 
+#include "collectors/call/passed.h"
 #include "collectors/call/records.h"
 #include "collectors/call/state.h"
 #include "core/guest/clock.h"
@@ -38,7 +39,6 @@ static uint64_t min_duration;            /* ns; 0: of no call */
 static struct gt_cuda_set filtered, droppable;
 static _Atomic uint32_t own_correlation;
 static _Atomic uint32_t source;
-static _Atomic uint32_t last_passed;
 static _Atomic uint32_t lowered;
 static _Atomic uint32_t steps, named_steps;
 _Atomic uint32_t gt_call_step_period;
@@ -128,8 +128,7 @@ void gt_call_close(void)
 
 void gt_call_pause(bool paused)
 {
-	if (paused && !(atomic_load(&source) & PAUSED))
-		atomic_store(&last_passed, 0);
+	gt_call_passed_pause(paused);
 	if (paused)
 		atomic_fetch_or(&source, PAUSED);
 	else
@@ -291,21 +290,6 @@ static uint32_t reasons(uint32_t now, enum gt_api_domain domain, uint32_t cbid)
 	return now & ~(SPARING | CROWDED);
 }
 
-static void note_passed(uint32_t correlation)
-{
-	uint32_t last = atomic_load_explicit(&last_passed, memory_order_relaxed);
-
-	while (last < correlation &&
-	       !atomic_compare_exchange_weak_explicit(&last_passed, &last, correlation,
-						      memory_order_relaxed, memory_order_relaxed))
-		continue;
-}
-
-uint32_t gt_call_last_passed(void)
-{
-	return atomic_load(&last_passed);
-}
-
 /* Of a call that is not recorded. */
 static enum gt_thread_counter counter_of(uint32_t why)
 {
@@ -321,7 +305,7 @@ static bool note_outside(uint32_t correlation, uint16_t domain, uint32_t cbid, u
 {
 	if (!(why & PAUSED) || why & CLOSED)
 		return false;
-	note_passed(correlation);
+	gt_call_passed_note(correlation);
 	return gt_cuda_set_has(&launchers, (enum gt_api_domain)domain, cbid);
 }
 

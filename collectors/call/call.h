@@ -86,10 +86,6 @@ void gt_call_close(void);
  * thread. */
 void gt_call_pause(bool paused);
 
-/* The largest id of CUPTI's among calls that were passed because of it: their work may have records
- * if it began before the call returned. 0: there were none. Any thread. */
-uint32_t gt_call_last_passed(void);
-
 /* The source of calls changes: calls that the old one opened may never be closed, so they are
  * dropped. Any thread. */
 void gt_call_change_source(void);

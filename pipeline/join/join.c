@@ -120,11 +120,21 @@ void gt_call_join_call_outside(struct gt_call_join *join, const struct gt_event 
 		put_launch(join, event, what, &launch, false);
 }
 
-/* CUPTI's ids grow: the call came before the window, or the window has ended. */
-static bool is_of_passed(const struct gt_call_join *join, uint32_t correlation)
+/* The time of a note is not that of the work. */
+static bool is_behind(const struct gt_call_join *join, const struct gt_event *event)
 {
-	return correlation &&
-	       (correlation <= join->last_passed || join->outlet->metadata->window_end);
+	uint64_t window_end = join->outlet->metadata->window_end;
+
+	return window_end && gt_event_is_gpu(event->kind) && event->start >= window_end;
+}
+
+/* Its call came before or behind the window: CUPTI's ids grow. */
+static bool is_of_passed(const struct gt_call_join *join, const struct gt_event *event)
+{
+	uint32_t id = event->correlation;
+
+	return id && (id <= join->last_passed || (join->first_behind && id >= join->first_behind) ||
+		      is_behind(join, event));
 }
 
 /* At the edges of a window its call is not recorded, nor is one that only asks: CUPTI has a record
@@ -134,8 +144,7 @@ static void count_unlinked(struct gt_call_join *join, const struct gt_event *eve
 	if (event->kind == GT_EVENT_SYNC && event->correlation)
 		return;
 	gt_ledger_add(join->ledger,
-		      is_of_passed(join, event->correlation) ? GT_LEDGER_OPS_OUTSIDE
-							     : GT_LEDGER_OPS_UNLINKED,
+		      is_of_passed(join, event) ? GT_LEDGER_OPS_OUTSIDE : GT_LEDGER_OPS_UNLINKED,
 		      1);
 }
 
@@ -151,7 +160,7 @@ static bool is_launched_outside(const struct gt_call_join *join, const struct gt
 				enum gt_correlate_found found)
 {
 	if (found == GT_CORRELATE_UNKNOWN)
-		return is_of_passed(join, event->correlation);
+		return is_of_passed(join, event);
 	return found == GT_CORRELATE_KNOWN &&
 	       event->launch.start < join->outlet->metadata->window_begin;
 }
@@ -223,14 +232,11 @@ static bool has_no_slice(const struct gt_call_join *join, const struct gt_launch
 	return launch->left_out || launch->start < join->outlet->metadata->window_begin;
 }
 
-/* Its call was lost, as far as is known. Of work behind the end of a window it is not. */
+/* Its call was lost, as far as is known. */
 static bool is_of_lost(const struct gt_call_join *join, const struct gt_event *event)
 {
-	uint64_t window_end = join->outlet->metadata->window_end;
-
 	return join->has_calls && event->kind != GT_EVENT_SYNC && event->correlation &&
-	       event->correlation > join->last_passed &&
-	       !(window_end && event->start >= window_end);
+	       !is_of_passed(join, event);
 }
 
 /* Once for each call, whatever it has started, unless that of very many is mixed. */

@@ -48,7 +48,9 @@ struct gt_call_join {
 	uint64_t found_before; /* recovery: GT_LEDGER_LAUNCHES_UNLINKED of the dead process */
 	/* ids of lost calls whose work has come, by their low bits: a call may start more of it */
 	uint32_t strays[GT_CALL_JOIN_STRAYS];
-	uint32_t last_passed; /* largest correlation id of a call before the window */
+	/* correlation ids: the largest one of a call before the window, the smallest one of a call
+	 * behind it; 0: there was none */
+	uint32_t last_passed, first_behind;
 };
 
 /* What is known of a finished call. */

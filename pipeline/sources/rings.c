@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "collectors/call/call.h"
+#include "collectors/call/passed.h"
 #include "collectors/call/records.h"
 #include "collectors/cupti/buffers.h"
 #include "collectors/nvtx/nvtx.h"
@@ -289,6 +290,15 @@ static uint64_t drain_threads(struct gt_rings *rings)
 	return count;
 }
 
+static void see_passed(const struct gt_rings *rings)
+{
+	struct gt_call_passed passed =
+		gt_call_passed_get(rings->metadata->window_begin != UINT64_MAX);
+
+	rings->calls->join->last_passed = passed.before;
+	rings->calls->join->first_behind = passed.behind;
+}
+
 /* Empties every ring. Returns how many records there were. */
 static uint64_t drain(void *part)
 {
@@ -297,7 +307,7 @@ static uint64_t drain(void *part)
 
 	gt_ranges_round_begins(rings->ranges);
 	gt_ranges_take_early(rings->ranges);
-	rings->calls->join->last_passed = gt_call_last_passed();
+	see_passed(rings);
 	count = drain_threads(rings);
 	gt_ranges_round(rings->ranges);
 	gt_release_rings(rings->release);

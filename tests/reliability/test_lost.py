@@ -142,6 +142,13 @@ class Lost(unittest.TestCase):
         # a launch of such work counts as without a record where the table of calls had no room for it
         self.assertIn(there + ledger["launches_without_record"] - len(made.operations), range(early + 1), ledger)
 
+    def test_work_of_lost_calls_in_a_window(self):
+        """It has no call when the window ends, and is of none that came later."""
+        ledger = self.repaired("GPUTRACE_RING_SIZE=16K", "GPUTRACE_DURATION=60ms", words=("flood", "300"), status=3)["ledger"]
+        outside = sum(ledger[kind + "s_outside_window"] for kind in KINDS)  # queued when the window ended
+        self.assertGreater(ledger["launches_lost"], 1000)
+        self.assertIn(ledger["launches_lost"] - ledger["gpu_ops_without_call"], range(-2 * THREADS, outside + 2 * THREADS), ledger)
+
     def test_launches_of_lost_calls(self):
         """What has no record is counted, whether the ring had room for its call or not: work that CUPTI lost, and
         work that is under way when the process dies, in a launch."""

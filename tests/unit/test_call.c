@@ -4,6 +4,7 @@
  * that the outer one was never left.
  */
 #include "collectors/call/call.h"
+#include "collectors/call/passed.h"
 
 #include <criterion/criterion.h>
 #include <string.h>
@@ -165,7 +166,7 @@ Test(call, outside_of_the_window_and_no_block)
 	cr_assert_eq(gt_threads_refused()->calls, 0);
 	cr_assert_eq(gt_threads_sum(GT_THREAD_CALLS_PASSED), 2);
 	cr_assert_eq(gt_threads_sum(GT_THREAD_LAUNCHES_PASSED), 2);
-	cr_assert_eq(gt_call_last_passed(), 8, "its GPU work may come later");
+	cr_assert_eq(gt_call_passed_get(false).before, 8, "its GPU work may come later");
 	gt_call_pause(false);
 	refuse_two(9);
 	cr_assert_eq(gt_threads_refused()->calls, 2);
@@ -174,6 +175,39 @@ Test(call, outside_of_the_window_and_no_block)
 	cr_assert_eq(gt_threads_refused()->calls, 2);
 	cr_assert_eq(gt_threads_sum(GT_THREAD_CALLS_LATE), 2);
 	cr_assert_eq(gt_threads_sum(GT_THREAD_CALLS_SEEN), 12);
+}
+
+static void expect_passed(bool in_window, uint32_t before, uint32_t behind)
+{
+	struct gt_call_passed passed = gt_call_passed_get(in_window);
+
+	cr_assert_eq(passed.before, before, "before: %u", passed.before);
+	cr_assert_eq(passed.behind, behind, "behind: %u", passed.behind);
+}
+
+/* Windows follow each other: what is behind one is before the next. */
+Test(call, ids_around_windows)
+{
+	start_threads(1);
+	expect_passed(true, 0, 0);
+	gt_call_pause(true);
+	refuse_two(7);
+	expect_passed(false, 8, 0);
+	gt_call_pause(false);
+	expect_passed(true, 8, 0);
+	gt_call_passed_note(9); /* it had seen the pause */
+	expect_passed(true, 9, 0);
+	gt_call_pause(true);
+	expect_passed(true, 9, 0);
+	refuse_two(20);
+	gt_call_pause(true);
+	gt_call_passed_note(0);
+	expect_passed(true, 9, 20);
+	expect_passed(false, 21, 0);
+	gt_call_pause(false);
+	expect_passed(true, 21, 0);
+	gt_call_pause(true);
+	expect_passed(true, 21, 0);
 }
 
 Test(call, left_out_by_a_filter_and_no_block)

@@ -144,7 +144,8 @@ Test(join, work_without_times_that_was_launched_outside_is_no_loss)
 	untimed(3, "");
 	untimed(4, "");
 	metadata.window_end = 500;
-	gt_call_join_settle(&join, true); /* 4: behind it */
+	join.first_behind = 4;
+	gt_call_join_settle(&join, true);
 	cr_assert_eq(ledger.count[GT_LEDGER_KERNELS_UNTIMED], 1);
 	cr_assert_eq(ledger.count[GT_LEDGER_RECORDS_UNFINISHED], 0);
 	cr_assert_eq(ledger.count[GT_LEDGER_KERNELS_OUTSIDE], 3);
@@ -240,9 +241,13 @@ Test(join, work_outside_of_the_window_is_not_of_a_lost_call)
 	metadata.window_end = 300;
 	kernel(7, 290);
 	kernel(8, 300);
+	join.first_behind = 9;
+	kernel(9, 299);
 	gt_call_join_settle(&join, true);
 	metadata.window_end = 0;
 	cr_assert_eq(ledger.count[GT_LEDGER_LAUNCHES_UNLINKED], 2);
+	cr_assert_eq(ledger.count[GT_LEDGER_OPS_UNLINKED], 2, "6 and 7 waited");
+	cr_assert_eq(ledger.count[GT_LEDGER_OPS_OUTSIDE], 2, "5 and 9");
 }
 
 Test(join, launches_without_a_record_are_in_flight)
