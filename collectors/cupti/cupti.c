@@ -34,11 +34,13 @@ struct gt_cupti gt_cupti;
 /* Of records that were read, by kind; 0: there was none. Drain thread. */
 static uint16_t lengths[GT_TRANSLATE_KINDS];
 
-/* With one that CUPTI did not see the driver is up. Another tool may record that it is asked. */
+/* With one that CUPTI did not see the driver is up, by the program's own call. Another tool may
+ * record that it is asked. */
 static bool graphs_may_exist(enum gt_cupti_moment moment)
 {
 	return gt_attached_is_on() || moment == GT_CUPTI_IN_USE ||
-	       (moment == GT_CUPTI_BEFORE_INIT && gt_cupti_driver_is_up());
+	       (moment == GT_CUPTI_BEFORE_INIT && !gt_cupti.api.started_driver &&
+		gt_cupti_driver_is_up());
 }
 
 int gt_cupti_start(const struct gt_config *config, bool in_init, bool waits,

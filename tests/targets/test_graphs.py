@@ -145,6 +145,16 @@ class Graphs(unittest.TestCase):
                 self.assertEqual(trace.root["metadata"]["graphs"], "whole")
                 self.assertEqual(self.said, "")
 
+    def test_whole_where_another_tool_is_injected(self):
+        """Recording begins with the first call then, before the driver is up: CUPTI 13.2 is not asked before we have started it."""
+        for cupti in ("130000", "130200"):
+            with self.subTest(cupti=cupti):
+                path = self.run_program("GPUTRACE_GRAPHS=whole", "CUDA_INJECTION64_PATH=/another/tool.so", cupti=cupti)
+                self.check_file(path)
+                trace, _ = self.check_whole(path)
+                self.assertEqual(trace.root["metadata"]["graphs"], "whole")
+                self.assertEqual(self.said, "")
+
     def test_nodes_by_default(self):
         trace = trace_file.Trace(self.run_program())
         self.assertEqual(len(trace.gpu), NODE_WORK + LAUNCHES)

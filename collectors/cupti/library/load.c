@@ -253,7 +253,7 @@ static bool survives_failed_start(void *handle)
 }
 
 /* Before CUPTI is called for the first time. */
-static int check_driver(void *handle, const struct gt_cupti_api *api, bool in_init, char *ret_why,
+static int check_driver(void *handle, struct gt_cupti_api *api, bool in_init, char *ret_why,
 			size_t size)
 {
 	uint32_t driver = gt_cupti_driver_version();
@@ -265,7 +265,10 @@ static int check_driver(void *handle, const struct gt_cupti_api *api, bool in_in
 			       driver / 1000, driver % 1000 / 10, api->major, driver / 1000);
 		return -ENODEV;
 	}
-	return survives_failed_start(handle) ? 0 : gt_cupti_driver_serves(in_init, ret_why, size);
+	if (survives_failed_start(handle))
+		return 0;
+	api->started_driver = !in_init && !gt_cupti_driver_is_up();
+	return gt_cupti_driver_serves(in_init, ret_why, size);
 }
 
 static int ask_version(struct gt_cupti_api *api, char *ret_why, size_t size)

@@ -22,6 +22,7 @@ struct gt_cupti_api {
 	uint32_t major;       /* of its CUDA, by the soname; 0: not known */
 	uintptr_t start, end; /* where libcupti is mapped */
 	char path[256];
+	bool started_driver; /* loading it had to, and the program had not */
 };
 
 /* When CUPTI is loaded. */
