@@ -187,7 +187,7 @@ static int doubt_steps(const struct gt_compared *c, struct gt_diff *diff)
 		return gt_diff_say(&diff->doubts, "%c has steps (ProfilerStep#N), %c has none",
 				   c->sides.has_steps[0] ? 'A' : 'B',
 				   c->sides.has_steps[0] ? 'B' : 'A');
-	if (c->sides.stepped && b < a / FEWER_STEPS)
+	if (c->sides.stepped && (uint64_t)b * FEWER_STEPS < a)
 		return gt_diff_say(&diff->doubts, "A has %u steps a rank, B only %u", a, b);
 	return 0;
 }

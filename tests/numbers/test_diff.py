@@ -171,6 +171,8 @@ def of_eight_ranks():
 
 def fewer_steps():
     gate(5, made(steps=30), made(steps=3, seed=2), expect=UNSURE, says="A has 30 steps a rank, B only 3")
+    gate(5, made(steps=41), made(steps=20, seed=2), expect=UNSURE, says="A has 41 steps a rank, B only 20")
+    gate(5, made(steps=40), made(steps=20, seed=2))
     gate(5, made(steps=10), made(steps=30, seed=2))
     none = [
         line for line in diff_traces.steps_of(random.Random(1), 20, 10) if "ProfilerStep" not in line
