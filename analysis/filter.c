@@ -338,6 +338,7 @@ static bool call_passes(const struct gt_filter_term *term, const struct gt_model
 }
 
 #define ONLY_OPS (BIT(GT_FILTER_KERNEL) | BIT(GT_FILTER_STREAM) | BIT(GT_FILTER_DEVICE))
+#define OF_STEPS (BIT(GT_FILTER_TIME) | BIT(GT_FILTER_STEP))
 
 static unsigned int kinds_of(const struct gt_filter *filter)
 {
@@ -452,24 +453,36 @@ bool gt_filter_mpi_call(const struct gt_filter *filter, const struct gt_model *m
 	return thread_passes(filter, model, call->thread, call->start, call->dur);
 }
 
+static bool step_passes(const struct gt_filter_term *term, const struct gt_model *model,
+			const struct gt_model_range *step)
+{
+	return term->kind == GT_FILTER_TIME ? in_window(term, model, step->start)
+					    : is_step(term->glob, gt_model_name(model, step->name));
+}
+
 bool gt_filter_step(const struct gt_filter *filter, const struct gt_model *model,
 		    const struct gt_model_range *step)
 {
+	struct kinds_passed kinds = {0};
+
 	for (size_t i = 0; i < filter->terms.count; i++) {
 		const struct gt_filter_term *term = &filter->terms.at[i];
 
-		if (term->kind == GT_FILTER_TIME && !in_window(term, model, step->start))
-			return false;
-		if (term->kind == GT_FILTER_STEP &&
-		    fnmatch(term->glob, gt_model_name(model, step->name), 0))
-			return false;
+		if (BIT(term->kind) & OF_STEPS && is_open(&kinds, term) &&
+		    step_passes(term, model, step))
+			kinds.passed |= BIT(term->kind);
 	}
-	return true;
+	return kinds.passed == kinds.asked;
+}
+
+bool gt_filter_chooses_steps(const struct gt_filter *filter)
+{
+	return kinds_of(filter) & BIT(GT_FILTER_STEP);
 }
 
 bool gt_filter_chooses_work(const struct gt_filter *filter)
 {
-	return kinds_of(filter) & ~(BIT(GT_FILTER_TIME) | BIT(GT_FILTER_STEP));
+	return kinds_of(filter) & ~OF_STEPS;
 }
 
 bool gt_filter_any(const struct gt_filter *filter, const struct gt_model *model)

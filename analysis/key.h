@@ -154,6 +154,9 @@ bool gt_filter_range(const struct gt_filter *filter, const struct gt_model *mode
 bool gt_filter_step(const struct gt_filter *filter, const struct gt_model *model,
 		    const struct gt_model_range *step);
 
+/* Whether a term names steps. */
+bool gt_filter_chooses_steps(const struct gt_filter *filter);
+
 /* Whether a term chooses among the operations of a time. */
 bool gt_filter_chooses_work(const struct gt_filter *filter);
 

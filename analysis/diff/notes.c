@@ -139,6 +139,20 @@ static int tell_noise(const struct gt_compared *c, struct gt_diff *diff)
 					 "gputrace diff A1 A2 -- B1 B2");
 }
 
+/* A side whose steps the filter leaves out is compared as if it had none. */
+static int tell_no_steps(const struct gt_compared *c, struct gt_diff *diff)
+{
+	int rc = 0;
+
+	for (int s = 0; !rc && s < 2; s++)
+		if (c->sides.lost_steps[s])
+			rc = gt_diff_say(&diff->notes,
+					 "--filter leaves no step of %c: what is compared are no "
+					 "steps.",
+					 'A' + s);
+	return rc;
+}
+
 static int tell_length(const struct gt_compared *c, struct gt_diff *diff)
 {
 	double longer = c->sides.longer;
@@ -317,7 +331,9 @@ int gt_gate_describe(const struct gt_compared *compared, struct gt_diff *diff)
 
 	for (int s = 0; s < 2; s++)
 		describe_side(compared, s, diff->extent[s], sizeof(diff->extent[s]));
-	rc = tell_noise(compared, diff);
+	rc = tell_no_steps(compared, diff);
+	if (!rc)
+		rc = tell_noise(compared, diff);
 	if (!rc)
 		rc = tell_length(compared, diff);
 	if (!rc)

@@ -112,6 +112,18 @@ static bool has_steps(const struct gt_diff_side *side)
 	return false;
 }
 
+static bool had_steps(const struct gt_diff_side *side)
+{
+	for (size_t i = 0; i < side->ranks.count; i++) {
+		const struct gt_model *model = side->ranks.at[i].model;
+
+		for (size_t k = 0; k < model->steps.count; k++)
+			if (model->steps.at[k].range != GT_NONE)
+				return true;
+	}
+	return false;
+}
+
 static void name_units(struct gt_diff_side *side, const struct gt_diff_rank *rank)
 {
 	const struct gt_model *model = rank->model;
@@ -163,6 +175,9 @@ int gt_diff_sides_make(struct gt_diff_sides *ret_sides, const struct gt_diff_req
 		rc = add_ranks(&sides->side[s], request->runs[s], request->run_count[s],
 			       request->filter);
 		sides->has_steps[s] = has_steps(&sides->side[s]);
+		sides->lost_steps[s] =
+			!sides->has_steps[s] &&
+			(gt_filter_chooses_steps(request->filter) || had_steps(&sides->side[s]));
 	}
 	sides->stepped = sides->has_steps[0] && sides->has_steps[1];
 	for (int s = 0; !rc && s < 2; s++) {

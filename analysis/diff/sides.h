@@ -50,9 +50,10 @@ struct gt_diff_sides {
 	struct gt_diff_side side[2];
 	bool stepped;
 	bool has_steps[2];
-	bool is_chosen; /* the filter chooses among the operations of a step */
-	double longer;  /* operations of B per operation of A, without steps; else 1 */
-	bool is_mixed;  /* much of the GPU time is in kernels that do not follow that */
+	bool lost_steps[2]; /* the filter leaves none of them, or none that it names is there */
+	bool is_chosen;     /* the filter chooses among the operations of a step */
+	double longer;      /* operations of B per operation of A, without steps; else 1 */
+	bool is_mixed;      /* much of the GPU time is in kernels that do not follow that */
 };
 
 /* The runs of both sides, and what of them passes the filter. 0 or -ENOMEM; free with

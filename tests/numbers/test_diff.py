@@ -181,6 +181,29 @@ def fewer_steps():
     gate(5, made(), b, expect=UNSURE, says="A has steps .*, B has none")
 
 
+def chosen_steps():
+    """--filter: by number, several of one key, a window of time; a line where none is left."""
+    lines = diff_traces.steps_of(random.Random(1), 20, 8)
+    a, b = made(steps=8), diff_traces.write(os.path.join(cases.folder(), "b.json"), lines)
+    steps = [json.loads(line) for line in lines if "ProfilerStep" in line]
+    first = min(json.loads(line)["ts"] for line in lines if '"ts"' in line and '"X"' in line)
+    windows = [f"time={(e['ts'] - first - 1)}us..{e['ts'] - first + 1}us" for e in (steps[2], steps[5])]
+    for filters, count in (
+        (["step=3"], 1),
+        (["step=ProfilerStep#3"], 1),
+        (["step=ProfilerStep#3", "step=5", "step=6"], 3),
+        (windows, 2),
+        (["step=ProfilerStep#[01]", *windows], 0),
+        (["step=ProfilerStep#[0-3]", *windows], 1),
+    ):
+        out = cases.run("diff", *(f"--filter={each}" for each in filters), a, b)[0]
+        found = re.findall(r"\((\d+) (step|trace)s?\)", out)
+        assert found == [(str(count or 1), "step" if count else "trace")] * 2, (filters, out)
+        for side in "AB":
+            said = f"--filter leaves no step of {side}: what is compared are no steps." in out
+            assert said == (not count), (filters, out)
+
+
 def thin_evidence():
     gate(5, made(steps=1), made(steps=1, seed=2), expect=UNSURE, says="the noise is not known")
     said = gate(2, made(steps=3), made(steps=3, seed=2), expect=UNSURE, says="too thin")
@@ -437,6 +460,7 @@ cases.main(
         no_work,
         of_eight_ranks,
         fewer_steps,
+        chosen_steps,
         thin_evidence,
         slow_steps_that_are_left_out,
         several_runs,
