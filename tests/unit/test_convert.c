@@ -175,7 +175,7 @@ static void compare_both(struct both *both)
 	free(back_json);
 }
 
-static void end_both(struct both *both)
+static void close_both(struct both *both)
 {
 	side_close(&both->json, &both->t.metadata);
 	side_close(&both->pf, &both->t.metadata);
@@ -184,7 +184,10 @@ static void end_both(struct both *both)
 		    i != GT_LEDGER_NAMES_WRITTEN) /* JSON's alone */
 			cr_assert_eq(both->json.ledger.count[i], both->pf.ledger.count[i], "%s",
 				     gt_ledger_rows[i].json);
-	compare_both(both);
+}
+
+static void free_both(struct both *both)
+{
 	gt_sink_close(both->json.sink);
 	gt_sink_close(both->pf.sink);
 	for (int i = 0; i < 3; i++)
@@ -192,6 +195,13 @@ static void end_both(struct both *both)
 	both->t.writer = NULL;
 	both->t.sink = NULL;
 	trace_end(&both->t);
+}
+
+static void end_both(struct both *both)
+{
+	close_both(both);
+	compare_both(both);
+	free_both(both);
 }
 
 static void expect_the_same_of_both(void)
@@ -219,6 +229,31 @@ Test(convert, both_writers_tell_the_same)
 	for (size_t i = 0; i < sizeof(seeds) / sizeof(seeds[0]); i++) {
 		seed = seeds[i];
 		expect_the_same_of_both();
+	}
+}
+
+/* Of any kind, alone at the ends of a trace. */
+Test(convert, whatever_begins_and_ends_a_trace_does_in_both)
+{
+	struct gt_launch launches[2];
+
+	for (seed = 1; seed <= 200; seed++) {
+		uint32_t first_seed = seed, count = 0;
+		struct gt_event e;
+		struct both both;
+
+		begin_both(&both);
+		e = any_event(&both.t, 0, launches, &count);
+		put_both(&both, &e);
+		e = any_call(&both.t, 1000, launches, &count);
+		put_both(&both, &e);
+		e = any_event(&both.t, 2000, launches, &count);
+		put_both(&both, &e);
+		close_both(&both);
+		expect_same_models((char *)gt_sink_path(both.json.sink),
+				   (char *)gt_sink_path(both.pf.sink));
+		free_both(&both);
+		seed = first_seed;
 	}
 }
 

@@ -407,6 +407,7 @@ static int take_library(struct model_events *e, const struct gt_event *event,
 {
 	struct gt_model_mpi_call call = {.start = time->start, .dur = time->dur};
 
+	gt_build_extent(e->model, time->start, time->dur);
 	if (event->range.library.is_math && event->range.library.result)
 		return gt_build_failed_call(e->model, event->range.library.math.number);
 	gt_build_network(e->model, &event->range.library);
