@@ -95,7 +95,7 @@ static void same_ranges(struct model_pair p)
 
 		cr_assert(x->start == y->start && x->dur == y->dur && x->kind == y->kind &&
 				  x->parent == y->parent && x->before == y->before &&
-				  x->data == y->data,
+				  x->data == y->data && x->sequence == y->sequence,
 			  "range %zu", i);
 		same_name(p, x->name, y->name, "range", i);
 		same_name(p, x->domain, y->domain, "domain of range", i);

@@ -47,6 +47,14 @@ void gt_build_extent(struct gt_model *model, int64_t start, int64_t dur)
 		model->last = start + dur;
 }
 
+int32_t gt_build_sequence(int64_t number, bool is_backward)
+{
+	if (number < 0)
+		return 0;
+	number = number % INT32_MAX + 1;
+	return (int32_t)(is_backward ? -number : number);
+}
+
 int64_t gt_build_bounded(int64_t value, int64_t low, int64_t high, int64_t otherwise, uint64_t *odd)
 {
 	if (value >= low && value <= high)

@@ -84,6 +84,10 @@ uint32_t gt_build_thread(struct gt_builder *b, int64_t pid, int64_t tid);
 /* A slice of the trace lasts from @start on so long. */
 void gt_build_extent(struct gt_model *model, int64_t start, int64_t dur);
 
+/* The number of an operator as a model has it. PyTorch numbers forward ones from 0 on; negative:
+ * there is none. */
+int32_t gt_build_sequence(int64_t number, bool is_backward);
+
 /* A number within bounds; another one is counted in *@odd and becomes @otherwise. */
 int64_t gt_build_bounded(int64_t value, int64_t low, int64_t high, int64_t otherwise,
 			 uint64_t *odd);

@@ -418,12 +418,21 @@ static int take_library(struct model_events *e, const struct gt_event *event,
 	return gt_build_mpi_call(e->model, &call, &event->range.library, event->range.unfinished);
 }
 
+/* No file of this form tells the thread that ran forward. */
+static int32_t sequence_of(const struct gt_range_event *range)
+{
+	return range->is_operator && range->has_sequence
+		       ? gt_build_sequence((int64_t)range->sequence, false)
+		       : 0;
+}
+
 static int take_range(struct model_events *e, const struct gt_event *event,
 		      const struct span_of_time *time)
 {
 	struct gt_model_range range = {
 		.name = name_of(e, event->range.name),
 		.kind = event->range.is_operator ? GT_RANGE_OP : GT_RANGE_NVTX,
+		.sequence = sequence_of(&event->range),
 	};
 
 	if (event->range.is_unified)

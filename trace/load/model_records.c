@@ -265,16 +265,11 @@ static int take_call(struct gt_builder *b, const struct gt_trace_event *record, 
 	return rc ? rc : gt_build_block_of(b, record, &call);
 }
 
-/* PyTorch numbers forward operators from 0 on; those of the backward pass have the thread that ran
- * forward, too. */
+/* Operators of the backward pass have the thread that ran forward, too. */
 static int32_t sequence_of(const struct gt_trace_event *record)
 {
-	int64_t number = gt_record_int(record, GT_ARG_SEQUENCE, -1);
-
-	if (number < 0)
-		return 0;
-	number = number % INT32_MAX + 1;
-	return (int32_t)(gt_record_int(record, GT_ARG_FORWARD_THREAD, 0) > 0 ? -number : number);
+	return gt_build_sequence(gt_record_int(record, GT_ARG_SEQUENCE, -1),
+				 gt_record_int(record, GT_ARG_FORWARD_THREAD, 0) > 0);
 }
 
 static bool is_unfinished(const struct gt_trace_event *record)
