@@ -590,7 +590,8 @@ void gt_drain_finish_abruptly(uint64_t timeout_ns, int status, bool ask_cupti)
 		return;
 	}
 	atomic_store(&drain.leaves_cupti, !ask_cupti);
-	await_finish(timeout_ns);
+	if (!await_finish(timeout_ns)) /* the caller may hold any lock: it cannot take over */
+		report_unclosed(timeout_ns);
 }
 
 void gt_drain_crash(const struct gt_crash_report *crash, uint64_t timeout_ns)

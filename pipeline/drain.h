@@ -28,7 +28,7 @@ void gt_drain_finish(uint64_t timeout_ns, int status);
 
 /*
  * The same for a caller that may not do more than wait: what the thread has not done in time stays
- * undone.
+ * undone, which a line says.
  * @ask_cupti: false when the caller may hold locks of CUPTI's. Async-signal-safe.
  */
 void gt_drain_finish_abruptly(uint64_t timeout_ns, int status, bool ask_cupti);

@@ -74,6 +74,25 @@ class Leaving(unittest.TestCase):
                 late += self.check(way, HEAVY, "130000")
         self.assertGreater(late, 0)
 
+    def test_a_flush_that_hangs(self):
+        """At exit the program's thread writes what was delivered; where it may only wait, as it may hold any lock, one
+        line says what becomes of the file."""
+        for way in ("exit", "_exit", "quick_exit", "handler"):
+            with self.subTest(way=way), tempfile.TemporaryDirectory() as folder:
+                result = harness.run([LEAVING, way, "1", "2000"], folder=folder, fault="flush=hang",
+                                     options=("GPUTRACE_EXIT_TIMEOUT=300",))
+                path, = harness.traces(folder)
+                trace = harness.trace_file.Trace(path) if harness.tool("verify", path)[0] == 0 else None
+                if trace:
+                    self.assertEqual(result.said, [])
+                    calls = harness.collections.Counter(event["name"] for event in trace.calls)
+                    for name in harness.LAUNCHES:
+                        self.assertGreaterEqual(calls[name], int(SAID.search(result.stdout)[2]), name)
+                else:
+                    self.assertNotEqual(way, "exit")
+                    self.assertEqual(result.said, [f"gputrace: {path} was not finished 300 ms after the end (raise "
+                                                   "--exit-timeout): gputrace repair closes it"])
+
     def test_other_sources(self):
         """A CUPTI whose kinds can be disabled while they are in use, an old one, none."""
         for cupti in ("26", "18", "none"):
