@@ -163,9 +163,18 @@ static char *energy_text(double joules, char *out, size_t size)
 	return out;
 }
 
-/* A number as csv and json have it. */
+#define LARGE 1e21 /* from here on a number has an exponent: as digits it would be cut */
+
+/* A number as csv and json have it; empty if it is none. */
 static char *machine_number(const struct gt_column *column, double number, char *out, size_t size)
 {
+	*out = 0;
+	if (!isfinite(number))
+		return out;
+	if (fabs(number) >= LARGE) {
+		snprintf(out, size, "%.17g", number);
+		return out;
+	}
 	switch (column->kind) {
 	case GT_COLUMN_COUNT:
 	case GT_COLUMN_TIME:
@@ -191,6 +200,12 @@ static char *machine_number(const struct gt_column *column, double number, char 
 
 static char *human_number(const struct gt_column *column, double number, char *out, size_t size)
 {
+	if (!isfinite(number)) {
+		snprintf(out, size, "-");
+		return out;
+	}
+	if (fabs(number) >= LARGE)
+		return machine_number(column, number, out, size);
 	switch (column->kind) {
 	case GT_COLUMN_TIME:
 	case GT_COLUMN_MEAN:
@@ -270,7 +285,7 @@ static void print_json_cell(const struct gt_table *table, size_t i,
 	fputs(": ", out);
 	if (is_text(column->kind))
 		gt_show_json(machine_text(table, i, names), out);
-	else if (cell->is_absent)
+	else if (cell->is_absent || !isfinite(cell->number))
 		fputs("null", out);
 	else
 		fputs(machine_number(column, cell->number, number, sizeof(number)), out);

@@ -61,8 +61,13 @@ int gt_events_json_counter(struct gt_events_json *json, const struct gt_trace_ev
 	}
 	counter->series = gt_events_json_string(json, &member.key);
 	if (memchr(member.value.text, '.', member.value.len) ||
-	    !gt_span_int(&member.value, &counter->value))
+	    !gt_span_int(&member.value, &counter->value)) {
 		counter->is_real = gt_span_double(&member.value, &counter->real);
+		if (!counter->is_real) {
+			json->events->strange++;
+			return 0;
+		}
+	}
 	return gt_events_give(json->events, event);
 }
 

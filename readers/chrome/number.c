@@ -3,8 +3,12 @@
  * See scan.h: the values of numbers, which may be written as strings. Any thread; no allocation.
  */
 
+#include <float.h>
+
 #include "readers/chrome/digits.h"
 #include "readers/chrome/scan.h"
+
+#define EXPONENT_MAX 1000000000 /* a number has fewer digits than that: what is larger stays so */
 
 /* A decimal number taken apart: value = digits * 10^exponent. */
 struct decimal {
@@ -44,8 +48,9 @@ static bool decimal_parse(const struct gt_span *span, struct decimal *number)
 		int exponent = 0;
 
 		p += p < end && (*p == '-' || *p == '+');
-		for (; p < end && *p >= '0' && *p <= '9' && exponent < 10000; p++)
-			exponent = exponent * 10 + (*p - '0');
+		for (; p < end && *p >= '0' && *p <= '9'; p++)
+			if (exponent < EXPONENT_MAX / 10)
+				exponent = exponent * 10 + (*p - '0');
 		number->exponent += minus ? -exponent : exponent;
 	}
 	return p == end;
@@ -138,18 +143,28 @@ bool gt_span_uint(const struct gt_span *span, uint64_t *ret_value)
 	return span->len && i == span->len;
 }
 
+/* Of 64 bits of digits this many powers of ten leave nothing, or make more than a double holds. */
+#define FARTHEST 400
+
+/* What is too small for a double is 0; what is too large is no number. */
 bool gt_span_double(const struct gt_span *span, double *ret_value)
 {
 	struct decimal number;
-	double value;
+	long double value;
 
 	if (span->kind != GT_SPAN_NUMBER || !decimal_parse(span, &number))
 		return false;
-	value = (double)number.digits;
-	for (; number.exponent < 0 && number.exponent > -400; number.exponent++)
+	value = (long double)number.digits;
+	if (number.exponent < -FARTHEST)
+		number.exponent = -FARTHEST;
+	if (number.exponent > FARTHEST)
+		number.exponent = FARTHEST;
+	for (; number.exponent < 0; number.exponent++)
 		value /= 10;
-	for (; number.exponent > 0 && number.exponent < 400; number.exponent--)
+	for (; number.exponent > 0; number.exponent--)
 		value *= 10;
-	*ret_value = number.negative ? -value : value;
+	if (value > DBL_MAX)
+		return false;
+	*ret_value = number.negative ? -(double)value : (double)value;
 	return true;
 }

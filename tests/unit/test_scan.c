@@ -5,6 +5,7 @@
 #include "readers/chrome/scan.h"
 
 #include <criterion/criterion.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -144,6 +145,31 @@ Test(scan, nanoseconds_are_exact)
 	cr_assert_not(gt_span_ns(&span, &ns));
 	span = number("NaN");
 	cr_assert_not(gt_span_ns(&span, &ns));
+}
+
+Test(scan, doubles_are_finite)
+{
+	static const struct {
+		const char *text;
+		double value;
+	} rows[] = {
+		{"0.5", 0.5},    {"-1e308", -1e308}, {"1e-400", 0},
+		{"-1e-9999", 0}, {"1e-100000", 0},   {"0e99999999999", 0},
+	};
+	static const char *const too_large[] = {"1e309", "-1e400", "1e999", "1e99999999999", "NaN"};
+	double value;
+	struct gt_span span;
+
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		span = number(rows[i].text);
+		cr_assert(gt_span_double(&span, &value), "%s", rows[i].text);
+		cr_assert_float_eq(value, rows[i].value, fabs(rows[i].value) * 1e-15, "%s: %g",
+				   rows[i].text, value);
+	}
+	for (size_t i = 0; i < sizeof(too_large) / sizeof(too_large[0]); i++) {
+		span = number(too_large[i]);
+		cr_assert_not(gt_span_double(&span, &value), "%s: %g", too_large[i], value);
+	}
 }
 
 Test(scan, strings_are_decoded)

@@ -5,6 +5,7 @@
 #include "trace/load/model_health.h"
 
 #include <errno.h>
+#include <math.h>
 #include <string.h>
 
 #include "core/intern.h"
@@ -47,7 +48,7 @@ int gt_build_health_event(struct gt_model *model, const struct gt_event *event, 
 		return 0;
 	reading = gt_health_find(counter->name->text, counter->name->length, counter->series->text,
 				 counter->series->length);
-	if (reading == GT_HEALTH_READINGS_)
+	if (reading == GT_HEALTH_READINGS_ || !isfinite(point.value))
 		return 0;
 	point.reading = (uint8_t)reading;
 	return gt_vec_push(&model->health, point) ? 0 : -ENOMEM;
