@@ -144,6 +144,35 @@ static void judge(const struct gt_job *job, void (*complain)(const char *line))
 	gt_job_origins_judge(&origins, complain);
 }
 
+/* Tables are of all traces together. */
+static bool can_be_added_up(const struct gt_job *job)
+{
+	struct gt_trace_sums sums = {0};
+
+	for (size_t f = 0; job->count > 1 && f < job->count; f++) /* each one was looked at */
+		gt_trace_sums_add(&sums, &job->models[f]);
+	return gt_trace_sums_fit(&sums);
+}
+
+/* What is wrong with all of them is wrong with each. */
+static void drop_models(struct gt_job *job)
+{
+	while (job->count)
+		gt_model_fini(&job->models[--job->count]);
+}
+
+/* -EOVERFLOW: nothing is left. */
+static int compare(struct gt_job *job, void (*complain)(const char *line))
+{
+	if (!job->count)
+		return -EBADMSG;
+	if (can_be_added_up(job))
+		return gt_job_compare(job);
+	complain("the durations or sizes of all traces add up to more than 64 bits hold: no table");
+	drop_models(job);
+	return -EOVERFLOW;
+}
+
 int gt_job_load_found(struct gt_job *job, void (*complain)(const char *line), size_t *ret_failures)
 {
 	struct job_pool pool = {.job = job};
@@ -156,7 +185,7 @@ int gt_job_load_found(struct gt_job *job, void (*complain)(const char *line), si
 		pool.count = gt_job_find_processes(job, pool.first);
 		run_pool(&pool);
 		*ret_failures = keep_good(job, &pool, complain);
-		rc = job->count ? gt_job_compare(job) : -EBADMSG;
+		rc = compare(job, complain);
 		gt_job_name_twins(job);
 	}
 	free(pool.first);

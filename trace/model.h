@@ -386,6 +386,18 @@ int gt_model_load(char *const *paths, size_t count, struct gt_models *ret_models
 void gt_models_fini(struct gt_models *models);
 void gt_model_fini(struct gt_model *model);
 
+/* What tables add up, in ns and bytes. */
+struct gt_trace_sums {
+	double ops, bytes, calls, ranges, blocked;
+	double wall; /* from the first to the last slice, once for each device */
+};
+
+/* Adds those of a trace, whose devices need not be known yet. */
+void gt_trace_sums_add(struct gt_trace_sums *sums, const struct gt_model *model);
+
+/* Whether 64 bits hold each of them. */
+bool gt_trace_sums_fit(const struct gt_trace_sums *sums);
+
 /* The text of a name id of the model. */
 static inline const char *gt_model_name(const struct gt_model *model, uint32_t name)
 {

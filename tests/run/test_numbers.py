@@ -67,6 +67,35 @@ class Numbers(unittest.TestCase):
     def test_a_sum_that_no_double_holds_is_absent(self):
         self.assertIsNone(self.power("1.7e308", "1.7e308", "1.7e308")[0]["Avg Power (W)"])
 
+    def test_times_that_are_too_far_apart_are_refused(self):
+        unit = 1_000_000_000_000_000  # us; 64 bits hold 9.2 of them
+        far = {"an end": [kernel(9 * unit, 3 * unit)],
+               "a difference": [kernel(-5 * unit, 1), kernel(5 * unit, 1)],
+               "the walls of devices": [kernel(ts, 1, device) for device in range(4) for ts in (0, 3.9 * unit)],
+               "without an end": [kernel(ts, 1).replace('"X"', '"B"') for ts in (-4 * unit, 4 * unit)]}
+        for what, events in far.items():
+            for command in ["gaps"], ["stats"], ["report", "--output=" + self.folder + "/r.html"]:
+                with self.subTest(what=what, command=command[0]):
+                    done = self.call(*command, self.write(events), status=1)
+                    self.assertIn("add up to more than 64 bits hold", done.stderr)
+                    self.assertEqual(done.stdout, "")
+
+    def test_sums_of_all_traces(self):
+        paths = [self.write([kernel(0, 3_900_000_000_000_000)],
+                            HEADER.replace('"traceE', '"distributedInfo": {"rank": %d, "world_size": 3}, "traceE' % rank))
+                 for rank in range(3)]
+        for command in ["stats", "--report=cuda_gpu_kern_sum", "--format=csv"], ["gaps"], ["analyze"], ["ranks"]:
+            with self.subTest(command=command[0]):
+                done = self.call(*command, *paths, status=1)
+                self.assertIn("add up to more than 64 bits hold", done.stderr)
+                self.assertEqual(done.stdout, "")
+                self.call(*command, paths[0])
+
+    def test_a_counter_that_is_far_away_is_left_out(self):
+        rows = self.table(self.write([kernel(0, 5000), *(reading("power", "W", ts, 100) for ts in (
+            -9_000_000_000_000_000, 0, 1000, 9_000_000_000_000_000))]), "--report=gpu_health_sum")
+        self.assertEqual(rows[0]["Read For (s)"], 0.001)
+
 
 if __name__ == "__main__":
     unittest.main()

@@ -366,29 +366,18 @@ static void close_open(struct gt_builder *b)
 /* Every sum of the analysis is of some of these, in 64 bits. */
 static bool can_be_added_up(const struct gt_model *model)
 {
-	double ops = 0, bytes = 0, calls = 0, ranges = 0, blocked = 0, most = 4e18;
+	struct gt_trace_sums sums = {0};
 
-	for (size_t i = 0; i < model->ops.count; i++) {
-		int64_t size = gt_model_op_traits(model, i)->bytes;
+	gt_trace_sums_add(&sums, model);
+	return gt_trace_sums_fit(&sums);
+}
 
-		ops += (double)gt_row_number(model, model->ops.at[i].dur_code);
-		bytes += size > 0 ? (double)size : 0;
-	}
-	for (size_t i = 0; i < model->calls.count; i++)
-		calls += (double)gt_row_number(model, model->calls.at[i].dur_code);
-	for (size_t i = 0; i < model->ranges.count; i++)
-		ranges += (double)model->ranges.at[i].dur;
-	for (size_t i = 0; i < model->os_calls.count; i++) {
-		blocked += (double)model->os_calls.at[i].dur;
-		bytes += model->os_calls.at[i].bytes > 0 ? (double)model->os_calls.at[i].bytes : 0;
-	}
-	for (size_t i = 0; i < model->mpi_calls.count; i++) {
-		blocked += (double)model->mpi_calls.at[i].dur;
-		bytes += (double)model->mpi_calls.at[i].sent +
-			 (double)model->mpi_calls.at[i].received;
-	}
-	return ops < most && bytes < most && calls < most && ranges < most && blocked < most &&
-	       (double)model->last - (double)model->first < most;
+/* Idle times are added up over all devices. */
+static int build_devices(struct gt_model *model)
+{
+	int rc = gt_build_devices(model);
+
+	return rc || model->devices.count < 2 || can_be_added_up(model) ? rc : -EOVERFLOW;
 }
 
 /* Of operations and calls there are never more. */
@@ -431,7 +420,7 @@ int gt_build_finish(struct gt_builder *b)
 	if (!rc)
 		rc = gt_build_steps(model);
 	if (!rc)
-		rc = gt_build_devices(model);
+		rc = build_devices(model);
 	if (!rc)
 		rc = mark_data(model);
 	if (!rc)

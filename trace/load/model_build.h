@@ -81,6 +81,8 @@ int gt_build_block_of(struct gt_builder *b, const struct gt_trace_event *record,
 /* Index of a thread, made when new. */
 uint32_t gt_build_thread(struct gt_builder *b, int64_t pid, int64_t tid);
 
+#define GT_FARTHEST_NS (INT64_C(1) << 62) /* 146 years: times that are nearer differ by 64 bits */
+
 /* A slice of the trace lasts from @start on so long. */
 void gt_build_extent(struct gt_model *model, int64_t start, int64_t dur);
 

@@ -221,7 +221,7 @@ static bool find_time(struct model_events *e, const struct gt_event *event,
 {
 	uint64_t start = time_of(e, event->start), end = time_of(e, event->end);
 
-	if (start > INT64_MAX || end > INT64_MAX) {
+	if (start >= GT_FARTHEST_NS || end >= GT_FARTHEST_NS) {
 		e->model->odd.bad_ts++;
 		return false;
 	}

@@ -518,6 +518,8 @@ static int take_begin(struct gt_builder *b, const struct gt_trace_event *record,
 
 	if (rc < 0)
 		return rc;
+	if (role < GT_ROLE_IGNORED)
+		gt_build_extent(model, record->ts, 0);
 	open.index = open.role == GT_OPEN_OP     ? model->ops.count - 1
 		     : open.role == GT_OPEN_CALL ? model->calls.count - 1
 						 : model->ranges.count - 1;
@@ -631,6 +633,16 @@ static int take_phase(struct gt_builder *b, const struct gt_trace_event *record,
 	}
 }
 
+/* Its time, or its end, is so far away that 64 bits do not hold a difference. */
+static bool is_too_far(const struct gt_trace_event *record)
+{
+	int64_t end = record->ts;
+
+	return (record->has_dur && __builtin_add_overflow(end, record->dur, &end)) ||
+	       record->ts <= -GT_FARTHEST_NS || record->ts >= GT_FARTHEST_NS ||
+	       end <= -GT_FARTHEST_NS || end >= GT_FARTHEST_NS;
+}
+
 int gt_build_record(struct gt_builder *b, const struct gt_trace_event *record)
 {
 	struct gt_model *model = b->model;
@@ -647,6 +659,10 @@ int gt_build_record(struct gt_builder *b, const struct gt_trace_event *record)
 		model->odd.bad_ts += record->ph && record->ts_text.kind != GT_SPAN_NONE;
 		model->odd.no_phase += !record->ph;
 		return 0;
+	}
+	if (is_too_far(record)) {
+		model->odd.bad_ts++;
+		return record->ph == 'X' || record->ph == 'B' || record->ph == 'E' ? -EOVERFLOW : 0;
 	}
 	role = find_role(b, &record, &own);
 	if (role == GT_ROLE_UNKNOWN && (record->ph == 'X' || record->ph == 'B'))
