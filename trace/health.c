@@ -10,11 +10,11 @@ static void add_value(struct gt_health_span *span, int64_t ts, double value, int
 		      double *sum)
 {
 	if (!span->count++) {
-		span->first = span->min = span->max = value;
-		span->first_at = ts;
-	} else if (ts > *at) {
+		span->min = span->max = value;
+	} else {
 		*sum += span->last * (double)(ts - *at);
 		span->ns += ts - *at;
+		span->risen += value < span->last ? value : value - span->last;
 	}
 	span->min = value < span->min ? value : span->min;
 	span->max = value > span->max ? value : span->max;
@@ -22,13 +22,33 @@ static void add_value(struct gt_health_span *span, int64_t ts, double value, int
 	*at = ts;
 }
 
+size_t gt_health_first(const struct gt_model *model, uint16_t device, int reading)
+{
+	size_t low = 0, high = model->health.count;
+
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+		const struct gt_health_point *point = &model->health.at[middle];
+
+		if (point->device < device || (point->device == device && point->reading < reading))
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low;
+}
+
 int64_t gt_health_end(const struct gt_model *model, uint16_t device)
 {
 	int64_t end = INT64_MIN;
 
-	for (size_t i = 0; i < model->health.count; i++)
-		if (model->health.at[i].device == device && model->health.at[i].ts > end)
-			end = model->health.at[i].ts;
+	for (int reading = 0; reading < GT_HEALTH_READINGS_; reading++) {
+		size_t behind = gt_health_first(model, device, reading + 1);
+
+		if (behind > gt_health_first(model, device, reading) &&
+		    model->health.at[behind - 1].ts > end)
+			end = model->health.at[behind - 1].ts;
+	}
 	return end;
 }
 
@@ -39,13 +59,10 @@ struct gt_health_span gt_health_over_time(const struct gt_model *model, uint16_t
 	double sum = 0;
 	int64_t at = 0;
 
-	for (size_t i = 0; i < model->health.count; i++) {
-		const struct gt_health_point *point = &model->health.at[i];
-
-		if (point->device == device && point->reading == reading)
-			add_value(&span, point->ts, point->value, &at, &sum);
-	}
-	span.last_at = at;
+	for (size_t i = gt_health_first(model, device, reading),
+		    end = gt_health_first(model, device, reading + 1);
+	     i < end; i++)
+		add_value(&span, model->health.at[i].ts, model->health.at[i].value, &at, &sum);
 	if (span.count)
 		add_value(&span, gt_health_end(model, device), span.last, &at, &sum);
 	span.mean = span.ns ? sum / (double)span.ns : span.last;

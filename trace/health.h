@@ -15,9 +15,13 @@ struct gt_health_span {
 	int64_t ns;     /* from the first value to gt_health_end */
 	double mean;    /* over that time; of one value that one */
 	double min, max;
-	double first, last;
-	int64_t first_at, last_at; /* when those were read */
+	double last;
+	double risen; /* of a counter, which begins again at 0 where its driver does */
 };
+
+/* Where in model->health the values of a reading of a device begin, or those of the next one do:
+ * they end where those of @reading + 1 begin. */
+size_t gt_health_first(const struct gt_model *model, uint16_t device, int reading);
 
 /* The values of one reading of a GPU. */
 struct gt_health_span gt_health_over_time(const struct gt_model *model, uint16_t device,

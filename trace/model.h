@@ -345,7 +345,7 @@ struct gt_model {
 	GT_VEC(struct gt_model_work) op_work;      /* by thread, then start */
 	GT_VEC(struct gt_note) notes;
 	GT_VEC(struct gt_memory_point) memory;
-	GT_VEC(struct gt_health_point) health;    /* as in the file: by time of a reading */
+	GT_VEC(struct gt_health_point) health;    /* by device, reading, time */
 	GT_VEC(struct gt_model_block) blocks;     /* as in the file */
 	GT_VEC(struct gt_model_pages) pages;      /* as in the file */
 	GT_VEC(struct gt_model_loading) loadings; /* by thread, then start */

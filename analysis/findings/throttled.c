@@ -44,12 +44,12 @@ static int throttled_of(const struct gt_model *model, uint16_t device, struct gt
 	int64_t end = gt_health_end(model, device), from;
 
 	for (int r = GT_HEALTH_THROTTLED_FIRST; r <= GT_HEALTH_THROTTLED_LAST; r++) {
+		size_t behind = gt_health_first(model, device, r + 1);
+
 		from = INT64_MIN;
-		for (size_t i = 0; i < model->health.count; i++) {
+		for (size_t i = gt_health_first(model, device, r); i < behind; i++) {
 			const struct gt_health_point *point = &model->health.at[i];
 
-			if (point->device != device || point->reading != r)
-				continue;
 			if (from != INT64_MIN && !gt_intervals_add(set, from, point->ts))
 				return -ENOMEM;
 			from = point->value > 0 ? point->ts : INT64_MIN;
@@ -70,14 +70,12 @@ static int64_t saving(const struct gt_model *model, uint16_t device,
 	double ns = 0, cycles = 0;
 	int64_t from = 0, end = gt_health_end(model, device);
 	double clock = 0;
+	size_t behind = gt_health_first(model, device, GT_HEALTH_CLOCK_SM + 1);
 
-	for (size_t i = 0; i <= model->health.count; i++) {
-		const struct gt_health_point *point =
-			i < model->health.count ? &model->health.at[i] : NULL;
+	for (size_t i = gt_health_first(model, device, GT_HEALTH_CLOCK_SM); i <= behind; i++) {
+		const struct gt_health_point *point = i < behind ? &model->health.at[i] : NULL;
 		int64_t until = point ? point->ts : end;
 
-		if (point && (point->device != device || point->reading != GT_HEALTH_CLOCK_SM))
-			continue;
 		for (size_t k = 0; clock > 0 && k < set->count; k++) {
 			int64_t a = set->at[k].start > from ? set->at[k].start : from;
 			int64_t b = set->at[k].end < until ? set->at[k].end : until;

@@ -5,33 +5,24 @@
 #include "analysis/usage/energy_curve.h"
 
 #include <errno.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "trace/health.h"
 
-static int by_time(const void *a, const void *b)
-{
-	const struct gt_energy_point *x = a, *y = b;
-
-	return x->ts < y->ts ? -1 : x->ts > y->ts;
-}
-
-/* The values of a reading, by time. A trace of several files has them in their order. */
-static int collect(const struct gt_model *model, uint16_t device, uint8_t reading,
+/* The values of a reading, by time. */
+static int collect(const struct gt_model *model, uint16_t device, int reading,
 		   struct gt_energy_curve *curve)
 {
-	for (size_t i = 0; i < model->health.count; i++) {
+	size_t end = gt_health_first(model, device, reading + 1);
+
+	curve->points.count = 0;
+	for (size_t i = gt_health_first(model, device, reading); i < end; i++) {
 		const struct gt_health_point *point = &model->health.at[i];
 
-		if (point->device != device || point->reading != reading)
-			continue;
 		if (!gt_vec_push(&curve->points, ((struct gt_energy_point){
 							 .ts = point->ts, .joules = point->value})))
 			return -ENOMEM;
 	}
-	if (curve->points.count)
-		qsort(curve->points.at, curve->points.count, sizeof(*curve->points.at), by_time);
 	return 0;
 }
 
@@ -75,13 +66,11 @@ static int sum_power(struct gt_energy_curve *curve, int64_t end)
 
 static void find_most(const struct gt_model *model, uint16_t device, struct gt_energy_curve *curve)
 {
-	for (size_t i = 0; i < model->health.count; i++) {
-		const struct gt_health_point *point = &model->health.at[i];
+	size_t end = gt_health_first(model, device, GT_HEALTH_POWER + 1);
 
-		if (point->device == device && point->reading == GT_HEALTH_POWER &&
-		    point->value > curve->most_watts)
-			curve->most_watts = point->value;
-	}
+	for (size_t i = gt_health_first(model, device, GT_HEALTH_POWER); i < end; i++)
+		if (model->health.at[i].value > curve->most_watts)
+			curve->most_watts = model->health.at[i].value;
 }
 
 int gt_energy_curve_make(const struct gt_model *model, uint16_t device,
@@ -92,7 +81,7 @@ int gt_energy_curve_make(const struct gt_model *model, uint16_t device,
 	memset(ret_curve, 0, sizeof(*ret_curve));
 	find_most(model, device, ret_curve);
 	rc = collect(model, device, GT_HEALTH_ENERGY, ret_curve);
-	if (rc || ret_curve->points.count) {
+	if (rc || ret_curve->points.count > 1) {
 		drop_falls(ret_curve);
 		return rc;
 	}

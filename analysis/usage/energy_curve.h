@@ -21,7 +21,8 @@ struct gt_energy_curve {
 	double most_watts;                     /* the largest power that was read; 0: none was */
 };
 
-/* 0 or -ENOMEM; free with _fini in either case. */
+/* Of a counter that was read once nothing is known but its power. 0 or -ENOMEM; free with _fini in
+ * either case. */
 int gt_energy_curve_make(const struct gt_model *model, uint16_t device,
 			 struct gt_energy_curve *ret_curve);
 void gt_energy_curve_fini(struct gt_energy_curve *curve);

@@ -3,6 +3,7 @@
  * The report gpu_health_sum: power, clocks and health of each GPU. Pure over constant models; one
  * thread per table.
  */
+#include "analysis/usage/energy_curve.h"
 #include "analysis/usage/reports.h"
 #include "trace/health.h"
 
@@ -29,36 +30,52 @@ static void put_number(struct gt_table *table, bool is_known, double number)
 		gt_table_absent(table, "-");
 }
 
-static void put_device(struct gt_table *table, const struct gt_model *model, uint16_t device)
+/* The energy between the first and the last reading; its time in *ret_ns, 0: it is not known. */
+static int find_energy(const struct gt_model *model, uint16_t device, double *ret_joules,
+		       int64_t *ret_ns)
+{
+	struct gt_energy_curve curve;
+	int rc = gt_energy_curve_make(model, device, &curve);
+	size_t count = curve.points.count;
+
+	*ret_ns = 0;
+	if (!rc && count > 1) {
+		*ret_joules = curve.points.at[count - 1].joules - curve.points.at[0].joules;
+		*ret_ns = curve.points.at[count - 1].ts - curve.points.at[0].ts;
+	}
+	gt_energy_curve_fini(&curve);
+	return rc;
+}
+
+static int put_device(struct gt_table *table, const struct gt_model *model, uint16_t device)
 {
 	struct gt_health_span span[GT_HEALTH_READINGS_];
 	const struct gt_health_span *power = &span[GT_HEALTH_POWER];
-	const struct gt_health_span *energy = &span[GT_HEALTH_ENERGY];
 	const struct gt_health_span *clock = &span[GT_HEALTH_CLOCK_SM];
-	double joules;
+	double joules = 0;
 	char text[256];
-	int64_t ns = 0;
+	int64_t ns = 0, energy_ns;
+	int rc = find_energy(model, device, &joules, &energy_ns);
 
 	for (int i = 0; i < GT_HEALTH_READINGS_; i++) {
 		span[i] = gt_health_over_time(model, device, (enum gt_health_reading)i);
 		ns = span[i].ns > ns ? span[i].ns : ns;
 	}
-	joules = energy->last - energy->first;
 	gt_table_number(table, (double)ns / 1e9);
-	ns = energy->last_at - energy->first_at;
-	put_number(table, ns > 0 || power->ns,
-		   ns > 0 ? joules : power->mean * (double)power->ns / 1e9);
-	put_number(table, ns > 0 || power->count, ns > 0 ? joules * 1e9 / (double)ns : power->mean);
+	put_number(table, energy_ns > 0, joules);
+	put_number(table, energy_ns > 0 || power->count,
+		   energy_ns > 0 ? joules * 1e9 / (double)energy_ns : power->mean);
 	put_number(table, power->count, power->max);
 	put_number(table, clock->count, clock->mean);
 	put_number(table, clock->count, clock->min);
 	put_number(table, clock->count, clock->max);
 	put_number(table, span[GT_HEALTH_TEMPERATURE].count, span[GT_HEALTH_TEMPERATURE].max);
 	for (int i = GT_HEALTH_ECC_CORRECTED; i <= GT_HEALTH_ECC_UNCORRECTED; i++)
-		put_number(table, span[i].count, span[i].last - span[i].first);
+		put_number(table, span[i].count, span[i].risen);
 	gt_table_text(table, gt_health_throttled(model, device, text, sizeof(text)));
 	gt_key_of_device(model, device, text, sizeof(text));
 	gt_table_text(table, text);
+	return rc;
 }
 
 /* Also of a device without operations. */
@@ -74,15 +91,17 @@ static uint64_t devices_of(const struct gt_model *model)
 
 GT_USAGE_BUILD(health)
 {
+	int rc = 0;
+
 	(void)filter;
 	gt_table_init(ret_table, report->name, report->title, columns,
 		      sizeof(columns) / sizeof(columns[0]));
 	for (size_t f = 0; f < job->count; f++) {
 		uint64_t present = devices_of(&job->models[f]);
 
-		for (uint16_t device = 0; device < 64; device++)
+		for (uint16_t device = 0; !rc && device < 64; device++)
 			if (present >> device & 1)
-				put_device(ret_table, &job->models[f], device);
+				rc = put_device(ret_table, &job->models[f], device);
 	}
-	return 0;
+	return rc;
 }

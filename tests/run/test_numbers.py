@@ -40,15 +40,13 @@ class Numbers(unittest.TestCase):
         self.assertEqual(done.returncode, status, done.stdout + done.stderr)
         return done
 
-    def table(self, path, *words):
-        """The rows of one table, from JSON that holds nothing but JSON."""
-        text = self.call("stats", "--format=json", *words, path).stdout
-        tables = json.loads(text, parse_constant=self.fail)
-        return next(rows for rows in tables.values() if isinstance(rows, list))
+    def table(self, path, word="--report=gpu_health_sum", name="gpu_health_sum"):
+        """The rows of a table, from JSON that holds nothing but JSON."""
+        return json.loads(self.call("stats", "--format=json", word, path).stdout, parse_constant=self.fail)[name]
 
     def power(self, *values):
         events = [reading("power", "W", 1000 * i, value) for i, value in enumerate(values)]
-        return self.table(self.write([kernel(0, 5000)] + events), "--report=gpu_health_sum")
+        return self.table(self.write([kernel(0, 5000)] + events))
 
     def test_what_no_double_holds_is_no_reading(self):
         for value in "1e309", "-1e400", "1e999999":
@@ -91,9 +89,31 @@ class Numbers(unittest.TestCase):
                 self.assertEqual(done.stdout, "")
                 self.call(*command, paths[0])
 
+    def test_energy_is_one_number_in_any_order(self):
+        def joules(counters):
+            path = self.write([kernel(0, 5_000_000), *counters])
+            rows = self.table(path)
+            both = [rows[0]["Energy (J)"], sum(row["Energy (J)"] for row in self.table(path, "--energy", "gpu_energy_sum"))]
+            return [round(number, 3) for number in both] + [rows[0]["Avg Power (W)"], rows[0]["Corrected ECC Errors"]]
+
+        steady = [(1000 + 150 * i, 100 + 100 * i) for i in range(6)]
+        again = [(value, 100) for value in (1000, 1100, 1200, 100, 200, 300)]
+        for values, expected in (steady, [750, 750, 150, 750]), (again, [500, 500, 100, 500]):
+            lines = [line for i, (counter, power) in enumerate(values) for line in (
+                reading("power", "W", 1_000_000 * i, power), reading("energy", "J", 1_000_000 * i, counter),
+                reading("ECC errors", "corrected", 1_000_000 * i, counter))]
+            for order in lines, lines[-3:] + lines[:-3], lines[::-1]:
+                self.assertEqual(joules(order), expected)
+
+    def test_energy_of_a_counter_that_was_read_once_is_that_of_its_power(self):
+        path = self.write([kernel(0, 5_000_000), reading("energy", "J", 0, 7),
+                           reading("power", "W", 0, 100), reading("power", "W", 1_000_000, 100)])
+        self.assertEqual(self.table(path)[0]["Energy (J)"], 100)
+        self.assertEqual(self.table(path, "--energy", "gpu_energy_sum")[0]["Energy (J)"], 100)
+
     def test_a_counter_that_is_far_away_is_left_out(self):
         rows = self.table(self.write([kernel(0, 5000), *(reading("power", "W", ts, 100) for ts in (
-            -9_000_000_000_000_000, 0, 1000, 9_000_000_000_000_000))]), "--report=gpu_health_sum")
+            -9_000_000_000_000_000, 0, 1000, 9_000_000_000_000_000))]))
         self.assertEqual(rows[0]["Read For (s)"], 0.001)
 
 

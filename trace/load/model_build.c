@@ -125,6 +125,20 @@ static int by_kind(const void *a, const void *b, void *model)
 				    : (x->dur > y->dur ? -1 : x->dur < y->dur);
 }
 
+static int by_reading(const void *a, const void *b, void *model)
+{
+	(void)model;
+	const struct gt_health_point *x = a, *y = b;
+
+	if (x->device != y->device)
+		return x->device < y->device ? -1 : 1;
+	if (x->reading != y->reading)
+		return x->reading < y->reading ? -1 : 1;
+	if (x->ts != y->ts)
+		return x->ts < y->ts ? -1 : 1;
+	return x->value < y->value ? -1 : x->value > y->value;
+}
+
 static int by_thread_and_time(const void *a, const void *b, void *model)
 {
 	(void)model;
@@ -407,6 +421,7 @@ int gt_build_finish(struct gt_builder *b)
 	SORT(ranges, by_kind);
 	SORT(samples, by_thread_and_time);
 	SORT(waits, by_stream);
+	SORT(health, by_reading);
 	gt_build_places(model);
 	gt_build_forwards(model);
 	gt_build_works(model);
