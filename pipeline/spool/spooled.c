@@ -164,7 +164,7 @@ static const enum gt_ledger_key of_buffers[] = {
 	GT_LEDGER_GRAPHS_GOVERNED,   GT_LEDGER_SYNCS_GOVERNED,
 	GT_LEDGER_OPS_OUTSIDE,       GT_LEDGER_RECORDS_UNIFIED,
 	GT_LEDGER_RECORDS_MEMORY,    GT_LEDGER_LIBRARY_KERNELS,
-	GT_LEDGER_LAUNCHES_UNLINKED,
+	GT_LEDGER_LAUNCHES_UNLINKED, GT_LEDGER_RECORDS_UNFINISHED,
 };
 
 /* For each record of a buffer that is not in the spool: a loop takes three times as long. */

@@ -55,7 +55,7 @@ static bool is_counted_again(enum gt_ledger_key key)
 		GT_LEDGER_NCCL_NETWORK,       GT_LEDGER_NCCL_UNTAKEN,
 		GT_LEDGER_LIBRARY_KERNELS,    GT_LEDGER_CALLS_THINNED,
 		GT_LEDGER_RANGES_THINNED,     GT_LEDGER_LAUNCHES_LOST,
-		GT_LEDGER_LAUNCHES_UNLINKED,
+		GT_LEDGER_LAUNCHES_UNLINKED,  GT_LEDGER_RECORDS_UNFINISHED,
 	};
 
 	for (size_t i = 0; i < sizeof(keys) / sizeof(keys[0]); i++)
@@ -133,6 +133,25 @@ Test(recover, counts_once_what_a_small_recorder_gave_up)
 	cr_expect_eq(count_in(text, GT_LEDGER_CALLS_WRITTEN), TEMPLATE_CALLS, "%s", text);
 	cr_expect_eq(count_in(text, GT_LEDGER_CALLS_RECEIVED), TEMPLATE_CALLS);
 	cr_expect_eq(count_in(text, GT_LEDGER_CALLS_OLDER), 0);
+	free(text);
+}
+
+/* A forced flush gives work that is under way a record without an end; one more comes out of the
+ * spool. */
+Test(recover, knows_work_that_was_under_way)
+{
+	char *text;
+
+	if (!template_begin())
+		cr_skip("no tmpfs with enough room");
+	template_calls(1);
+	template_kernels_of(1, 2, "_Z5scalePffi")[1].end = 0;
+	gt_cupti_replay_delivered(&template.gpu.translate);
+	gt_release_buffers(&template.release);
+	template_kernels_of(3, 1, "_Z5scalePffi")->end = 0;
+	text = recover();
+	cr_expect_eq(count_in(text, GT_LEDGER_KERNELS_UNTIMED), 2);
+	cr_expect_eq(count_in(text, GT_LEDGER_RECORDS_UNFINISHED), 2, "%s", text);
 	free(text);
 }
 
