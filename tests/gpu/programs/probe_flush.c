@@ -116,6 +116,35 @@ bool probe_flush_during_a_call(void)
 			  aside.in_time ? "over" : "not over in 2 s", aside.records);
 }
 
+static _Atomic bool counts_on;
+
+static void *flush_again(void *unused)
+{
+	while (atomic_load(&counts_on))
+		rig.cupti.cuptiActivityFlushAll(0);
+	return unused;
+}
+
+/* The tracer does not: both were seen to deadlock in other tools. Where they do the probe never
+ * ends. */
+bool probe_drops_during_a_flush(void)
+{
+	unsigned calls = 0, failed = 0;
+	pthread_t thread;
+	size_t dropped;
+
+	launch_beside_spin();
+	atomic_store(&counts_on, true);
+	if (pthread_create(&thread, NULL, flush_again, NULL))
+		return probe_seen(false, "no thread");
+	for (uint64_t until = rig_realtime() + SPIN_NS / 2; rig_realtime() < until; calls++)
+		failed += rig.cupti.cuptiActivityGetNumDroppedRecords(NULL, 0, &dropped) !=
+			  CUPTI_SUCCESS;
+	atomic_store(&counts_on, false);
+	pthread_join(thread, NULL);
+	return probe_seen(!failed, "%u calls returned, %u failed", calls, failed);
+}
+
 bool probe_refused_buffers_are_counted(void)
 {
 	size_t dropped = 0;

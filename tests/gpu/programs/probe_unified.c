@@ -5,6 +5,7 @@
 #include "probes.h"
 
 #define BYTES ((size_t)1 << 20)
+#define KINDS 8u /* as the tracer */
 
 /* Counters in @seen by their kind, of addresses in the memory. */
 static unsigned count_counters(CUdeviceptr memory, unsigned seen[16])
@@ -25,14 +26,14 @@ static unsigned count_counters(CUdeviceptr memory, unsigned seen[16])
 
 static CUptiResult configure(void)
 {
-	CUpti_ActivityUnifiedMemoryCounterConfig config[7] = {{0}};
+	CUpti_ActivityUnifiedMemoryCounterConfig config[KINDS] = {{0}};
 
-	for (uint32_t i = 0; i < 7; i++) {
+	for (uint32_t i = 0; i < KINDS; i++) {
 		config[i].scope = CUPTI_ACTIVITY_UNIFIED_MEMORY_COUNTER_SCOPE_PROCESS_ALL_DEVICES;
 		config[i].kind = (CUpti_ActivityUnifiedMemoryCounterKind)(i + 1);
 		config[i].enable = 1;
 	}
-	return rig.cupti.cuptiActivityConfigureUnifiedMemoryCounter(config, 7);
+	return rig.cupti.cuptiActivityConfigureUnifiedMemoryCounter(config, KINDS);
 }
 
 static CUptiResult enable(void)
@@ -59,7 +60,7 @@ static bool touch(void)
 	return probe_seen(seen[1] && seen[2] && seen[3] && seen[4],
 			  "%u migrations HtoD, %u DtoH, %u CPU faults, %u GPU faults, %u of other "
 			  "kinds, %u elsewhere; sum %u",
-			  seen[1], seen[2], seen[3], seen[4], seen[5] + seen[6] + seen[7],
+			  seen[1], seen[2], seen[3], seen[4], seen[5] + seen[6] + seen[7] + seen[8],
 			  elsewhere, sum);
 }
 
@@ -125,16 +126,28 @@ static void inside(void)
 	attempt("in the injection");
 }
 
-/* What --unified-memory does: it begins in the injection. */
-bool probe_unified_memory_inside_injection(void)
+/* @start: in the injection. */
+static bool begin_by(void (*start)(void))
 {
 	char address[32];
 
-	snprintf(address, sizeof(address), "0x%lx", (unsigned long)(uintptr_t)inside);
+	snprintf(address, sizeof(address), "0x%lx", (unsigned long)(uintptr_t)start);
 	setenv("PROBE_INSIDE", address, 1);
 	probe_inject();
 	rig.resource = on_resource;
 	rig_use_device();
 	attempt("behind all that");
 	return touch();
+}
+
+bool probe_unified_memory_inside_injection(void)
+{
+	return begin_by(inside);
+}
+
+/* What --unified-memory does: CUPTI is started in the injection, and not asked before cuInit has
+ * finished. */
+bool probe_unified_memory_behind_init(void)
+{
+	return begin_by(rig_open);
 }
