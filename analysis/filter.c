@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analysis/filter_nvtx.h"
 #include "analysis/key.h"
 #include "trace/frame.h"
 
@@ -123,7 +124,7 @@ int gt_filter_add(struct gt_filter *filter, const char *text)
 void gt_filter_fini(struct gt_filter *filter)
 {
 	for (size_t i = 0; i < filter->terms.count; i++) {
-		gt_keymap_fini(&filter->terms.at[i].seen->names);
+		gt_filter_seen_fini(filter->terms.at[i].seen);
 		free(filter->terms.at[i].seen);
 	}
 	gt_vec_free(&filter->terms);
@@ -133,44 +134,6 @@ void gt_filter_fini(struct gt_filter *filter)
 static bool in_window(const struct gt_filter_term *term, const struct gt_model *model, int64_t t)
 {
 	return t - model->origin >= term->from && t - model->origin <= term->to;
-}
-
-/* The name of a range alone, or as tables show it. */
-static bool is_range(const char *glob, const struct gt_model *model,
-		     const struct gt_model_range *range)
-{
-	char name[8192];
-
-	if (!fnmatch(glob, gt_model_name(model, range->name), 0))
-		return true;
-	gt_key_of_range(model, range, name, sizeof(name));
-	return range->domain != GT_NAME_NONE && !fnmatch(glob, name, 0);
-}
-
-/* Is a range of that name open on the row from @from to @until? */
-static bool in_range_of(const struct gt_filter_term *term, const struct gt_model *model,
-			uint32_t row, int64_t from, int64_t until)
-{
-	uint32_t i = gt_model_range_at(model, row, GT_RANGE_NVTX, from);
-
-	for (; i != GT_NONE; i = gt_model_range_around(model, i, from)) {
-		const struct gt_model_range *range = &model->ranges.at[i];
-
-		if (range->start + range->dur >= until && is_range(term->glob, model, range))
-			return true;
-	}
-	return false;
-}
-
-static bool in_nvtx(const struct gt_filter_term *term, const struct gt_model *model,
-		    uint32_t thread, int64_t from, int64_t until)
-{
-	uint32_t row = model->threads.at[thread].owner;
-
-	for (; row != GT_NONE; row = model->threads.at[row].beside)
-		if (in_range_of(term, model, row, from, until))
-			return true;
-	return false;
 }
 
 /* The name of a step, or its number alone: "3" is "ProfilerStep#3". */
@@ -252,13 +215,8 @@ static bool is_kernel(const char *glob, const char *name)
 static bool has_kernel_name(const struct gt_filter_term *term, const struct gt_model *model,
 			    uint32_t name)
 {
-	struct gt_filter_seen *seen = term->seen;
-	struct gt_keymap_entry *entry;
+	struct gt_keymap_entry *entry = gt_filter_seen_of(term, model, name + 1ull);
 
-	if (seen->model != model)
-		gt_keymap_fini(&seen->names);
-	seen->model = model;
-	entry = gt_keymap_get(&seen->names, name + 1ull);
 	if (!entry)
 		return is_kernel(term->glob, gt_model_name(model, name));
 	if (!entry->value)
@@ -286,7 +244,8 @@ static bool op_passes(const struct gt_filter_term *term, const struct gt_model *
 		if (op->nvtx != GT_NAME_NONE &&
 		    !fnmatch(term->glob, gt_model_name(model, op->nvtx), 0))
 			return true;
-		return call && in_nvtx(term, model, call->thread, call->start, call->start);
+		return call &&
+		       gt_filter_in_nvtx(term, model, call->thread, call->start, call->start);
 	default:
 		return call && !fnmatch(term->glob, gt_model_name(model, call->name), 0);
 	}
@@ -329,7 +288,7 @@ static bool call_passes(const struct gt_filter_term *term, const struct gt_model
 	case GT_FILTER_TIME:
 		return in_window(term, model, call->start);
 	case GT_FILTER_NVTX:
-		return in_nvtx(term, model, call->thread, call->start, call->start);
+		return gt_filter_in_nvtx(term, model, call->thread, call->start, call->start);
 	case GT_FILTER_STEP:
 		return in_step(term, model, gt_model_step_at(model, call->start));
 	default:
@@ -397,7 +356,7 @@ static bool host_passes(const struct gt_filter_term *term, const struct gt_model
 	case GT_FILTER_TIME:
 		return in_window(term, model, start);
 	case GT_FILTER_NVTX:
-		return in_nvtx(term, model, thread, start, end);
+		return gt_filter_in_nvtx(term, model, thread, start, end);
 	case GT_FILTER_STEP:
 		return in_step(term, model, gt_model_step_at(model, start));
 	default:
@@ -408,7 +367,7 @@ static bool host_passes(const struct gt_filter_term *term, const struct gt_model
 static bool range_passes(const struct gt_filter_term *term, const struct gt_model *model,
 			 const struct gt_model_range *range)
 {
-	return (term->kind == GT_FILTER_NVTX && is_range(term->glob, model, range)) ||
+	return (term->kind == GT_FILTER_NVTX && gt_filter_is_nvtx(term, model, range)) ||
 	       host_passes(term, model, range->thread, range->start, range->start + range->dur);
 }
 

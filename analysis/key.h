@@ -97,6 +97,8 @@ enum gt_filter_kind {
 struct gt_filter_seen {
 	const struct gt_model *model;
 	struct gt_keymap names;
+	int64_t *ends; /* by number of an NVTX range: when the last one that passes ends, of those
+			* of its row that begin no later; NULL: not asked for yet */
 };
 
 /* One --filter=KEY=VALUE. */

@@ -83,14 +83,18 @@ static uint32_t first_behind(const struct gt_model *model, uint32_t thread, enum
 	return low;
 }
 
-uint32_t gt_model_range_at(const struct gt_model *model, uint32_t thread, enum gt_range_kind kind,
-			   int64_t t)
+uint32_t gt_model_last_range(const struct gt_model *model, uint32_t thread, enum gt_range_kind kind,
+			     int64_t t)
 {
 	uint32_t behind = first_behind(model, thread, kind, t);
 
-	return behind == model->threads.at[thread].range[kind].first
-		       ? GT_NONE
-		       : open_at(model, behind - 1, t);
+	return behind == model->threads.at[thread].range[kind].first ? GT_NONE : behind - 1;
+}
+
+uint32_t gt_model_range_at(const struct gt_model *model, uint32_t thread, enum gt_range_kind kind,
+			   int64_t t)
+{
+	return open_at(model, gt_model_last_range(model, thread, kind, t), t);
 }
 
 int64_t gt_model_next_range(const struct gt_model *model, uint32_t thread, enum gt_range_kind kind,

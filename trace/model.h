@@ -409,6 +409,10 @@ static inline const char *gt_model_name(const struct gt_model *model, uint32_t n
 uint32_t gt_model_range_at(const struct gt_model *model, uint32_t thread, enum gt_range_kind kind,
 			   int64_t t);
 
+/* The last range of a kind that begins on a row up to @t, open or not, or GT_NONE. */
+uint32_t gt_model_last_range(const struct gt_model *model, uint32_t thread, enum gt_range_kind kind,
+			     int64_t t);
+
 /* When the next range of a kind begins on a row behind @t; INT64_MAX: none does. */
 int64_t gt_model_next_range(const struct gt_model *model, uint32_t thread, enum gt_range_kind kind,
 			    int64_t t);
