@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "readers/vec.h"
+#include "trace/names.h"
 
 static const struct gt_column columns[] = {
 	{"total", "Total (B)", "bytes", GT_COLUMN_BYTES},
@@ -28,17 +29,21 @@ struct kind { /* of copies: those of one name */
 };
 
 struct kinds {
-	GT_VEC(struct kind) list;
+	struct gt_names names;
+	GT_VEC(struct kind) list; /* by number of the name */
 };
 
 static struct kind *kind_of(struct kinds *kinds, const char *name)
 {
-	for (size_t i = 0; i < kinds->list.count; i++)
-		if (!strcmp(kinds->list.at[i].name, name))
-			return &kinds->list.at[i];
-	if (!gt_vec_push(&kinds->list, ((struct kind){.name = name})))
+	uint32_t number = gt_names_put(&kinds->names, name, strlen(name));
+
+	if (number == GT_NAME_NONE && *name)
 		return NULL;
-	return &kinds->list.at[kinds->list.count - 1];
+	while (kinds->list.count <= number)
+		if (!gt_vec_push(&kinds->list, ((struct kind){.name = ""})))
+			return NULL;
+	kinds->list.at[number].name = name;
+	return &kinds->list.at[number];
 }
 
 static int add(struct kinds *kinds, const struct gt_model *model, const struct gt_op *op)
@@ -84,7 +89,7 @@ int gt_page_copies(const struct gt_job *job, const struct gt_filter *filter,
 		   struct gt_table *ret_table)
 {
 	struct kinds kinds = {0};
-	int rc = 0;
+	int rc = gt_names_init(&kinds.names);
 
 	gt_table_init(ret_table, "copies", "Bytes and bandwidth of copies and sets", columns,
 		      sizeof(columns) / sizeof(columns[0]));
@@ -105,5 +110,6 @@ int gt_page_copies(const struct gt_job *job, const struct gt_filter *filter,
 		if (kinds.list.at[i].sized && !put_row(ret_table, &kinds.list.at[i]))
 			rc = -ENOMEM;
 	gt_vec_free(&kinds.list);
+	gt_names_fini(&kinds.names);
 	return rc;
 }

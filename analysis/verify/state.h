@@ -72,6 +72,7 @@ struct gt_verify {
 	int64_t early;     /* GPU work before its call that the ledger accounts for and was not met
 			    * yet */
 	int64_t unlinked;  /* the same of GPU work without a call */
+	bool was_short;    /* of memory for calls: the ledger says so */
 	uint64_t notes;    /* LOST and other gputrace instants */
 	bool ended;        /* the last event was Record Window End */
 	bool ours;         /* written by gputrace: has its metadata */

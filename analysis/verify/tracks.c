@@ -221,10 +221,7 @@ static void check_flows(struct gt_verify *v, const struct tracks_group *group)
  * the ledger counts it. */
 static bool is_untied(struct gt_verify *v, size_t operations)
 {
-	bool was_short = gt_verify_count(v, GT_LEDGER_CORRELATION_EVICTED) ||
-			 gt_verify_count(v, GT_LEDGER_EARLY_WORK);
-
-	if (!was_short || v->unlinked < (int64_t)operations)
+	if (!v->was_short || v->unlinked < (int64_t)operations)
 		return false;
 	v->unlinked -= (int64_t)operations;
 	return true;
@@ -302,6 +299,8 @@ void gt_verify_flows(struct gt_verify *v)
 
 	v->early = gt_verify_count(v, GT_LEDGER_GPU_BEFORE_LAUNCH);
 	v->unlinked = gt_verify_count(v, GT_LEDGER_OPS_UNLINKED);
+	v->was_short = gt_verify_count(v, GT_LEDGER_CORRELATION_EVICTED) ||
+		       gt_verify_count(v, GT_LEDGER_EARLY_WORK);
 	for (; slice && !slice->id; slice = gt_verify_sorted_next(slices))
 		check_without_id(v, slice);
 	while (slice || flow) {

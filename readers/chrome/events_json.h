@@ -61,10 +61,10 @@ struct gt_events_json {
 	GT_VEC(struct gt_events_json_module) modules;
 	GT_VEC(struct gt_place) streams;  /* each with the context that first used it */
 	GT_VEC(struct gt_stack *) stacks; /* by id */
-	GT_VEC(uint8_t) flows;            /* bit per correlation id with a flow start */
-	uint64_t starts;                  /* of flows, after end_byte */
-	uint32_t open_flow;               /* correlation id of work whose flow has not ended */
-	uint64_t newest_end;              /* after the newest record */
+	struct gt_keymap flows; /* correlation ids with a flow start: bits of 64 neighbours */
+	uint64_t starts;        /* of flows, after end_byte */
+	uint32_t open_flow;     /* correlation id of work whose flow has not ended */
+	uint64_t newest_end;    /* after the newest record */
 	GT_VEC(struct gt_events_json_part) parts; /* of a merged file */
 	struct gt_pairmap part_of;                /* pid, 0 -> place in parts + 1 */
 	const char *process;                      /* name of the wanted one, or NULL */

@@ -124,9 +124,9 @@ int gt_events_json_name_track(struct gt_events_json *json, int64_t pid, int64_t 
 
 bool gt_events_json_has_flow(const struct gt_events_json *json, uint32_t correlation)
 {
-	size_t byte = correlation / 8;
+	const struct gt_keymap_entry *entry = gt_keymap_find(&json->flows, correlation / 64 + 1u);
 
-	return byte < json->flows.count && json->flows.at[byte] >> correlation % 8 & 1;
+	return entry && (uint64_t)entry->value >> correlation % 64 & 1;
 }
 
 uint32_t gt_events_json_context(const struct gt_events_json *json, uint32_t device, uint32_t stream)
@@ -153,7 +153,7 @@ static int look_ahead(const struct gt_trace_event *record, const struct gt_heade
 		      void *data)
 {
 	struct gt_events_json *json = data;
-	size_t byte = (size_t)record->id / 8;
+	struct gt_keymap_entry *entry;
 	struct gt_trace_event own;
 	int error = gt_events_json_take_part(json, record);
 
@@ -163,10 +163,10 @@ static int look_ahead(const struct gt_trace_event *record, const struct gt_heade
 		return note_stream(json, record);
 	if (record->ph != 's' || !record->has_id || record->id <= 0 || record->id > UINT32_MAX)
 		return 0;
-	while (json->flows.count <= byte)
-		if (!gt_vec_push(&json->flows, 0))
-			return -ENOMEM;
-	json->flows.at[byte] |= (uint8_t)(1u << record->id % 8);
+	entry = gt_keymap_get(&json->flows, (uint64_t)record->id / 64 + 1);
+	if (!entry)
+		return -ENOMEM;
+	entry->value = (int64_t)((uint64_t)entry->value | UINT64_C(1) << record->id % 64);
 	return 0;
 }
 
@@ -467,7 +467,7 @@ int gt_events_read_json(struct gt_events *events, const char *path)
 	gt_vec_free(&json.stacks);
 	gt_vec_free(&json.streams);
 	gt_vec_free(&json.modules);
-	gt_vec_free(&json.flows);
+	gt_keymap_fini(&json.flows);
 	gt_vec_free(&json.parts);
 	gt_pairmap_fini(&json.part_of);
 	return error;

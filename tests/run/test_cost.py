@@ -24,7 +24,7 @@ OTHER = {  # of some that print a line for each; of one whose search was still s
     ("deep stacks", "gaps"): 5, ("deep stacks", "report"): 5, ("python functions", "analyze"): 5,
     ("crossing ranges", "stacks"): 5, ("nested ranges", "stacks"): 5,
     ("python functions", "lines"): 5,  # each function is compared with the rows of core/json/user_code.def
-    ("colliding short correlation ids", "convert"): 1.4,
+    ("colliding short correlation ids", "convert"): 1.4, ("names of copies", "report"): 7, ("waits of one id", "stats"): 1.4,
     ("empty events", "stats"): 6, ("empty events", "verify"): 10,  # forty times as many as in an ordinary file
 }
 HEADER = ('{"schemaVersion": 1, "metadata": {"gputrace_version": "0.1.0"}, "baseTimeNanoseconds": 0, '
@@ -118,8 +118,21 @@ SHAPES = {
     "open slices": (lambda i: [span(i, 0, tid=i, ph="B")], READ),
     "slices that begin, then end": (lambda i: [span(i, 0, tid=i % 1500, ph="BE"[i // 1500 % 2])], READ),
     "merged processes": (merged, ("export",)),
+    "waits of one id": (lambda i: [call(5, 2 * i, name="cudaLaunchHostFunc"),
+                                   dict(kernel(5, 1e7 + 2 * i, name="Host Function", device=0, stream=7), cat="cuda_sync")], ("stats",)),
+    "names of copies": (lambda i: [dict(kernel(i, 2 * i, name="copy %d" % i, bytes=100), cat="gpu_memcpy")], ("report",)),
+    "readings of devices": (lambda i: [kernel(i, i, pid=i % 4000), {"ph": "C", "cat": "gputrace", "name": "clocks", "pid": i % 4000,
+                                                                    "tid": 0, "ts": i, "args": {"SM MHz": 1000 + i}}],
+                            ("gaps", "analyze")),
+    "a flow far away": (lambda i: plain(i) if i > 1 else [{"ph": "s", "id": (1 << 32) - 1, "pid": 100, "tid": 100, "ts": 1,
+                                                           "cat": "ac2g", "name": "ac2g"}], ("convert",)),
+    "work without flows": (plain, ("verify",)),
     "one flow": (lambda i: [kernel(i, i, correlation=5), {"ph": "f", "id": 5, "pid": 0, "tid": 7, "ts": i,
                                                           "cat": "ac2g", "name": "ac2g", "bp": "e"}], ("verify",)),
+}
+
+ENDS = {  # behind the events
+    "work without flows": ', "ledger": {%s}' % ", ".join('"pad%d": 1' % i for i in range(400)),
 }
 
 
@@ -152,7 +165,7 @@ class Cost(unittest.TestCase):
         cls.write("plain", plain)
 
     @classmethod
-    def write(cls, name, events):
+    def write(cls, name, events, end=""):
         path = os.path.join(cls.folder, name + ".json")
         size = 0
         with open(path, "w", encoding="utf-8") as file:
@@ -163,7 +176,7 @@ class Cost(unittest.TestCase):
                     size += file.write((",\n" if size else "") + text)
                 if size >= SIZE:
                     break
-            file.write("\n]}\n")
+            file.write("\n]%s}\n" % end)
         return path
 
     def count(self, name, path):
@@ -177,7 +190,7 @@ class Cost(unittest.TestCase):
         return max(int(n) for n in re.findall(r"Collected : (\d+)", done.stderr))
 
     def check(self, shape):
-        path = self.write(shape.replace(" ", "-"), SHAPES[shape][0])
+        path = self.write(shape.replace(" ", "-"), SHAPES[shape][0], ENDS.get(shape, ""))
         for name in SHAPES[shape][1]:
             with self.subTest(shape=shape, command=name):
                 if not self.ordinary[name]:

@@ -417,22 +417,37 @@ static int link_ops(const struct gt_builder *b, const struct links *links, struc
 	return 0;
 }
 
+/* The last call of a shared id that began before @t; @otherwise: none did. */
+static uint32_t last_call_before(const struct shared *shared, int64_t correlation, int64_t t,
+				 uint32_t otherwise)
+{
+	size_t low = 0, high = shared->calls.count;
+	const struct shared_id *call;
+
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+
+		call = &shared->calls.at[middle];
+		if (call->correlation < correlation ||
+		    (call->correlation == correlation && call->start <= t))
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	call = low ? &shared->calls.at[low - 1] : NULL;
+	return call && call->correlation == correlation ? call->index : otherwise;
+}
+
 static void link_waits(struct gt_model *model, const struct links *links,
 		       const struct shared *shared)
 {
-	const struct shared_id *at = shared->calls.at;
-	const struct shared_id *end = at ? at + shared->calls.count : at;
-
 	for (size_t i = 0; i < model->waits.count; i++) {
 		struct gt_host_wait *wait = &model->waits.at[i];
 
 		wait->call = find_call(links, wait->correlation);
-		if (wait->call == GT_NONE || !is_shared(links, wait->call))
-			continue;
-		for (at = first_of(shared, wait->correlation);
-		     at < end && at->correlation == wait->correlation && at->start <= wait->start;
-		     at++)
-			wait->call = at->index;
+		if (wait->call != GT_NONE && is_shared(links, wait->call))
+			wait->call = last_call_before(shared, wait->correlation, wait->start,
+						      wait->call);
 	}
 }
 
