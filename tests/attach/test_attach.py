@@ -407,6 +407,13 @@ class Attach(unittest.TestCase):
         time.sleep(settle)
         return program
 
+    def scripted(self, script):
+        """A sleeper that has done this before."""
+        program = self.sleeper([sys.executable, "-c", script + "; import time; print('ready', flush=True); time.sleep(100)"],
+                               settle=0)
+        self.assertEqual(program.stdout.readline(), b"ready\n")
+        return program
+
     def test_thread(self):
         program = self.start([BUSY])
         thread = max(int(tid) for tid in os.listdir(f"/proc/{program.pid}/task"))
@@ -473,15 +480,13 @@ class Attach(unittest.TestCase):
     def test_sealed(self):
         script = ("import ctypes; c = ctypes.CDLL(None); c.prctl(38, 1, 0, 0, 0);"
                   "f = (ctypes.c_uint64 * 1)(0x7fff000000000006);"
-                  "p = (ctypes.c_uint64 * 2)(1, ctypes.addressof(f)); assert c.prctl(22, 2, p, 0, 0) == 0;"
-                  "import time; time.sleep(100)")
-        self.refused("has a seccomp filter of its own", self.sleeper([sys.executable, "-c", script]).pid)
+                  "p = (ctypes.c_uint64 * 2)(1, ctypes.addressof(f)); assert c.prctl(22, 2, p, 0, 0) == 0")
+        self.refused("has a seccomp filter of its own", self.scripted(script).pid)
 
     def test_undumpable(self):
         if os.geteuid() == 0:
             self.skipTest("root may look at it")
-        script = "import ctypes, time; ctypes.CDLL(None).prctl(4, 0, 0, 0, 0); time.sleep(100)"
-        self.refused("cannot be inspected", self.sleeper([sys.executable, "-c", script]).pid)
+        self.refused("cannot be inspected", self.scripted("import ctypes; ctypes.CDLL(None).prctl(4, 0, 0, 0, 0)").pid)
 
     def test_another_user(self):
         if os.geteuid():
@@ -492,8 +497,12 @@ class Attach(unittest.TestCase):
         program = self.sleeper(["unshare", "--mount", "--pid", "--fork", "sleep", "100"])
         if program.poll() is not None:
             self.skipTest("no namespaces can be made here")
-        with open(f"/proc/{program.pid}/task/{program.pid}/children", encoding="utf-8") as children:
-            child = int(children.read().split()[0])
+
+        def children():
+            with open(f"/proc/{program.pid}/task/{program.pid}/children", encoding="utf-8") as file:
+                return file.read().split()
+        self.assertTrue(harness.gate.wait_for(children))
+        child = int(children()[0])
         self.addCleanup(os.kill, child, signal.SIGKILL)
         self.refused("runs in a container", child)
 
