@@ -252,17 +252,17 @@ static int pair_nearest(struct pairing *p, const struct common *at,
 	return 0;
 }
 
-static int by_a(const void *a, const void *b)
+static int by_times(const void *a, const void *b)
 {
 	const struct gt_met *x = a, *y = b;
 
-	return (x->a > y->a) - (x->a < y->a);
+	return x->a != y->a ? (x->a > y->a) - (x->a < y->a) : (x->b > y->b) - (x->b < y->b);
 }
 
 static void sort_pairs(struct gt_met_pairs *pairs)
 {
 	if (pairs->all.count)
-		qsort(pairs->all.at, pairs->all.count, sizeof(*pairs->all.at), by_a);
+		qsort(pairs->all.at, pairs->all.count, sizeof(*pairs->all.at), by_times);
 }
 
 /* Which of two keys both have more of; of as many, the one that is first in time. */
@@ -283,22 +283,34 @@ static int pair_once(struct pairing *p, uint32_t a, uint32_t b, bool *is_paired)
 	return add(p, a, b) ? 0 : -ENOMEM;
 }
 
-/* Those of one place with each other: the several kernels of one in their order. */
-static int pair_by_place(struct pairing *p)
+/* What is of one place, the several kernels of one in their order. By time: the order of places is
+ * another one in each run. */
+static int list_by_place(const struct pairing *p, struct gt_met_pairs *ret_pairs)
 {
-	bool *is_paired = calloc(p->a->all.count + p->b->all.count + 1, sizeof(*is_paired));
 	size_t i = 0, j = 0;
-	int rc = is_paired ? 0 : -ENOMEM;
 
-	while (!rc && i < p->a->place_count && j < p->b->place_count) {
+	while (i < p->a->place_count && j < p->b->place_count) {
 		uint32_t a = p->a->by_place[i], b = p->b->by_place[j];
 		uint64_t of_a = gt_meeting_place(p->a, a), of_b = gt_meeting_place(p->b, b);
 
-		if (of_a == of_b)
-			rc = pair_once(p, a / 2, b / 2, is_paired);
+		if (of_a == of_b && !gt_vec_push(&ret_pairs->all, ((struct gt_met){a / 2, b / 2})))
+			return -ENOMEM;
 		i += of_a <= of_b;
 		j += of_b <= of_a;
 	}
+	sort_pairs(ret_pairs);
+	return 0;
+}
+
+static int pair_by_place(struct pairing *p)
+{
+	bool *is_paired = calloc(p->a->all.count + p->b->all.count + 1, sizeof(*is_paired));
+	struct gt_met_pairs pairs = {0};
+	int rc = is_paired ? list_by_place(p, &pairs) : -ENOMEM;
+
+	for (size_t i = 0; !rc && i < pairs.all.count; i++)
+		rc = pair_once(p, pairs.all.at[i].a, pairs.all.at[i].b, is_paired);
+	gt_vec_free(&pairs.all);
 	free(is_paired);
 	return rc;
 }
