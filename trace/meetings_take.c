@@ -51,6 +51,13 @@ static uint64_t place_in(const struct gt_model *model, uint8_t comm, uint64_t se
 	return gt_hash_pair(gt_hash_bytes(group, strlen(group)), sequence);
 }
 
+static uint64_t place_of_message(const struct gt_model *model, uint8_t comm,
+				 const struct gt_message *message)
+{
+	return place_in(model, comm,
+			gt_hash_pair((uint64_t)message->from << 32 | message->to, message->number));
+}
+
 static uint64_t place_of(const struct gt_model *model, const struct gt_op *op)
 {
 	size_t low = 0, high = model->places.count;
@@ -90,11 +97,11 @@ static bool find_messages(const struct gt_model *model, const struct gt_op *op,
 	    model->messages.at[low].correlation != op->correlation)
 		return false;
 	found = &model->messages.at[low];
-	if (found->sent)
-		meeting->place = place_in(model, op->comm, found->sent);
-	if (found->received)
-		*(found->sent ? &meeting->other : &meeting->place) =
-			place_in(model, op->comm, found->received);
+	if (found->sent.number)
+		meeting->place = place_of_message(model, op->comm, &found->sent);
+	if (found->received.number)
+		*(found->sent.number ? &meeting->other : &meeting->place) =
+			place_of_message(model, op->comm, &found->received);
 	meeting->is_message = meeting->place != 0;
 	return meeting->is_message;
 }

@@ -48,11 +48,17 @@ struct gt_collective_place {
 	uint64_t sequence; /* from 1; 0: not clear */
 };
 
-/* Which messages a kernel sends and receives, each a hash of sender, receiver and number: the first
- * one of each direction, if they are to, from one rank. 0: none, or not known. */
+/* The message of that number from one rank to another one. */
+struct gt_message {
+	uint32_t from, to; /* plus 1 */
+	uint32_t number;   /* from 1; 0: none, or not known */
+};
+
+/* Which messages a kernel sends and receives: the first one of each direction, if they are to, from
+ * one rank. */
 struct gt_message_place {
 	int64_t correlation;
-	uint64_t sent, received;
+	struct gt_message sent, received;
 };
 
 /* Where the forward operator of a launch of PyTorch's backward pass launched: run --pytorch. */

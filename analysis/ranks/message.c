@@ -12,11 +12,21 @@
 #include "analysis/ranks/fields.h"
 
 /* Changes with every change of what is written. */
-#define RANKS "gputrace ranks 4"
+#define RANKS "gputrace ranks 5"
 
 static void put_text(struct gt_pack *out, const char *text)
 {
 	gt_pack_put_text(out, text, strlen(text));
+}
+
+/* As numbers: each process has hashes of its own. */
+static void write_message(struct gt_rank_writer *w, const struct gt_message *message)
+{
+	gt_pack_put(&w->body, message->number);
+	if (!message->number)
+		return;
+	gt_pack_put(&w->body, message->from);
+	gt_pack_put(&w->body, message->to);
 }
 
 static void write_meetings(struct gt_rank_writer *w, const struct gt_rank_excerpt *excerpt)
@@ -64,8 +74,8 @@ static void write_model(struct gt_rank_writer *w, const struct gt_rank_excerpt *
 		const struct gt_message_place *place = &model->messages.at[i];
 
 		gt_rank_put_step(&w->body, (uint64_t)place->correlation, (uint64_t)correlation);
-		gt_pack_put(&w->body, place->sent);
-		gt_pack_put(&w->body, place->received);
+		write_message(w, &place->sent);
+		write_message(w, &place->received);
 		correlation = place->correlation;
 	}
 	write_meetings(w, excerpt);
@@ -132,14 +142,25 @@ static int read_places(struct gt_rank_reader *r, struct gt_model *model)
 	return 0;
 }
 
+static struct gt_message read_message(struct gt_rank_reader *r)
+{
+	struct gt_message message = {.number = (uint32_t)gt_pack_take_most(&r->in, UINT32_MAX)};
+
+	if (message.number) {
+		message.from = (uint32_t)gt_pack_take_most(&r->in, UINT32_MAX);
+		message.to = (uint32_t)gt_pack_take_most(&r->in, UINT32_MAX);
+	}
+	return message;
+}
+
 static int read_messages(struct gt_rank_reader *r, struct gt_model *model)
 {
 	struct gt_message_place place = {0};
 
 	for (size_t count = gt_pack_take_count(&r->in); count; count--) {
 		place.correlation = (int64_t)gt_rank_take_step(&r->in, (uint64_t)place.correlation);
-		place.sent = gt_pack_take(&r->in);
-		place.received = gt_pack_take(&r->in);
+		place.sent = read_message(r);
+		place.received = read_message(r);
 		if (!gt_vec_push(&model->messages, place))
 			return -ENOMEM;
 	}

@@ -189,6 +189,20 @@ def test_a_real_job_of_ranks():
     same_ranks(os.path.join(os.path.dirname(os.path.dirname(cases.public()[0])), "two_ranks"), "--format=json", processes=[2])
 
 
+def test_messages():
+    """Sends and receives belong together by rank and number, whichever process read them."""
+    where = cases.folder()
+    for rank in range(2):
+        events = []
+        for i in range(40):
+            to = {"Dst Rank": 1, "Send Seq": i + 1} if rank == 0 else {"Src Rank": 0, "Recv Seq": i + 1}
+            events.append(generate.kernel("ncclDevKernel_SendRecv", 10000 * i + 1000 * rank, 2000 - 1000 * rank, i + 1, **{
+                "Collective name": "sendrecv", "Group size": 2, "Process Group Name": "0x12", "Rank": rank, **to}))
+        cases.write(generate.trace(events, {"distributedInfo": {"rank": rank, "world_size": 2}, "baseTimeNanoseconds": generate.BASE}),
+                    f"rank{rank}.json", where)
+    assert "no counterpart" not in same_ranks(where, processes=[2])
+
+
 def test_ranks_of_bad_folders():
     """What is wrong is said as by one process, once."""
     found = bad_ranks.traces()

@@ -7,7 +7,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/hash.h"
 #include "trace/load/model_build.h"
 
 int64_t gt_build_message(const struct gt_trace_event *record)
@@ -103,12 +102,11 @@ int gt_build_place(struct gt_model *model, int64_t correlation, uint64_t sequenc
 	return gt_vec_push(&model->places, place) ? 0 : -ENOMEM;
 }
 
-/* 0: there is none. */
-static uint64_t message_of(uint32_t from, uint32_t to, uint32_t number)
+static struct gt_message message_of(uint32_t from, uint32_t to, uint32_t number)
 {
-	uint64_t hash = gt_hash_pair((uint64_t)from << 32 | to, number);
+	struct gt_message message = {from, to, number};
 
-	return from && to && number ? hash | 1 : 0;
+	return from && to ? message : (struct gt_message){0};
 }
 
 int gt_build_messages(struct gt_model *model, int64_t correlation,
@@ -120,7 +118,7 @@ int gt_build_messages(struct gt_model *model, int64_t correlation,
 		.received = message_of(call->from, call->rank, call->from_number),
 	};
 
-	if (correlation < 0 || (!place.sent && !place.received))
+	if (correlation < 0 || (!place.sent.number && !place.received.number))
 		return 0;
 	return gt_vec_push(&model->messages, place) ? 0 : -ENOMEM;
 }
@@ -179,6 +177,13 @@ static int by_launch(const void *a, const void *b)
 }
 
 /* What several kernels of one launch do not have in common is not clear. */
+static void keep_common(struct gt_message *message, const struct gt_message *other)
+{
+	if (message->from != other->from || message->to != other->to ||
+	    message->number != other->number)
+		*message = (struct gt_message){0};
+}
+
 static void sort_messages(struct gt_model *model)
 {
 	struct gt_message_place *at = model->messages.at;
@@ -192,8 +197,8 @@ static void sort_messages(struct gt_model *model)
 			at[++kept] = at[i];
 			continue;
 		}
-		at[kept].sent = at[i].sent == at[kept].sent ? at[i].sent : 0;
-		at[kept].received = at[i].received == at[kept].received ? at[i].received : 0;
+		keep_common(&at[kept].sent, &at[i].sent);
+		keep_common(&at[kept].received, &at[i].received);
 	}
 	model->messages.count = kept + 1;
 }
