@@ -84,22 +84,23 @@ int64_t gt_intervals_within(const struct gt_intervals *set, int64_t start, int64
 	return total;
 }
 
-int64_t gt_intervals_common(const struct gt_intervals *a, const struct gt_intervals *b)
+bool gt_intervals_common(const struct gt_intervals *a, const struct gt_intervals *b,
+			 struct gt_intervals *ret_set)
 {
-	int64_t total = 0;
 	size_t i = 0, j = 0;
 
 	while (i < a->count && j < b->count) {
 		int64_t from = a->at[i].start > b->at[j].start ? a->at[i].start : b->at[j].start;
 		int64_t to = a->at[i].end < b->at[j].end ? a->at[i].end : b->at[j].end;
 
-		total += to > from ? to - from : 0;
+		if (!gt_intervals_add(ret_set, from, to))
+			return false;
 		if (a->at[i].end < b->at[j].end)
 			i++;
 		else
 			j++;
 	}
-	return total;
+	return true;
 }
 
 void gt_intervals_fini(struct gt_intervals *set)

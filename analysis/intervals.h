@@ -33,8 +33,9 @@ int64_t gt_intervals_total(const struct gt_intervals *set);
 /* Length of the part of [start, end) that a merged set covers. */
 int64_t gt_intervals_within(const struct gt_intervals *set, int64_t start, int64_t end);
 
-/* Length of what two merged sets have in common. */
-int64_t gt_intervals_common(const struct gt_intervals *a, const struct gt_intervals *b);
+/* Adds what two merged sets have in common to an empty one, merged. False: no memory. */
+bool gt_intervals_common(const struct gt_intervals *a, const struct gt_intervals *b,
+			 struct gt_intervals *ret_set);
 
 /* Frees the set. Also of a zeroed struct. */
 void gt_intervals_fini(struct gt_intervals *set);

@@ -174,18 +174,19 @@ static int take_call(const struct gt_model *model, const struct gt_call *call,
 	return 0;
 }
 
-/* Of each gap of a model the part that the calls can be the reason for. */
+/* Of each gap of a model the part that the calls can be the reason for. *next_gap: the first of the
+ * model's, as gaps are in the order of the models; moves on behind them. */
 static void add_savings(const struct gt_survey *survey, const struct gt_model *model,
-			struct survey_edges *edges, struct gt_survey_calls *calls)
+			struct survey_edges *edges, size_t *next_gap, struct gt_survey_calls *calls)
 {
 	add_up(edges->starts.at, edges->starts.count);
 	add_up(edges->ends.at, edges->ends.count);
-	for (size_t i = 0; i < survey->gaps.list.count; i++) {
-		const struct gt_gap *gap = gt_gaps_at(&survey->gaps, i);
+	for (; *next_gap < survey->gaps.list.count; ++*next_gap) {
+		const struct gt_gap *gap = gt_gaps_at(&survey->gaps, *next_gap);
 		int64_t touching, length = gap->end - gap->start;
 
 		if (gap->model != model)
-			continue;
+			break;
 		touching = sum_until(edges->starts.at, edges->starts.count, gap->end, false) -
 			   sum_until(edges->ends.at, edges->ends.count, gap->start, false);
 		calls->saves += touching < length ? touching : length;
@@ -193,7 +194,7 @@ static void add_savings(const struct gt_survey *survey, const struct gt_model *m
 }
 
 static int take_model(const struct gt_survey *survey, const struct gt_model *model, gt_survey_is is,
-		      void *data, struct gt_survey_calls *calls)
+		      void *data, size_t *next_gap, struct gt_survey_calls *calls)
 {
 	struct survey_edges edges = {0};
 	struct gt_filter_calls chosen;
@@ -206,7 +207,7 @@ static int take_model(const struct gt_survey *survey, const struct gt_model *mod
 			rc = take_call(model, call, &edges, calls);
 	}
 	if (!rc)
-		add_savings(survey, model, &edges, calls);
+		add_savings(survey, model, &edges, next_gap, calls);
 	gt_filter_calls_fini(&chosen);
 	gt_vec_free(&edges.starts);
 	gt_vec_free(&edges.ends);
@@ -216,12 +217,13 @@ static int take_model(const struct gt_survey *survey, const struct gt_model *mod
 int gt_survey_take(const struct gt_survey *survey, gt_survey_is is, void *data,
 		   struct gt_survey_calls *ret_calls)
 {
+	size_t next_gap = 0;
 	int rc;
 
 	*ret_calls = (struct gt_survey_calls){0};
 	rc = gt_groups_init(&ret_calls->places);
 	for (size_t f = 0; !rc && f < survey->job->count; f++)
-		rc = take_model(survey, &survey->job->models[f], is, data, ret_calls);
+		rc = take_model(survey, &survey->job->models[f], is, data, &next_gap, ret_calls);
 	if (ret_calls->saves > ret_calls->total)
 		ret_calls->saves = ret_calls->total;
 	return rc;

@@ -5,6 +5,7 @@
  */
 #include <errno.h>
 #include <stdio.h>
+#include <stdlib.h>
 
 #include "analysis/findings/rule.h"
 #include "trace/health.h"
@@ -61,11 +62,55 @@ static int throttled_of(const struct gt_model *model, uint16_t device, struct gt
 	return 0;
 }
 
-/* What work in @busy and @set would have saved at the highest clock, if all of it followed the
- * clock; *ret_clock: the mean one there, 0: not known. */
-static int64_t saving(const struct gt_model *model, uint16_t device,
-		      const struct gt_intervals *busy, const struct gt_intervals *set, double most,
-		      double *ret_clock)
+/* Work while the clocks were kept down. */
+struct slowed {
+	struct gt_intervals set;
+	int64_t *before; /* sum of the lengths before each */
+};
+
+/* What @busy and @throttled have in common. -ENOMEM. */
+static int slowed_of(const struct gt_intervals *busy, const struct gt_intervals *throttled,
+		     struct slowed *ret_slowed)
+{
+	struct gt_intervals *set = &ret_slowed->set;
+	int64_t sum = 0;
+
+	if (!gt_intervals_common(busy, throttled, set))
+		return -ENOMEM;
+	ret_slowed->before = calloc(set->count + 1, sizeof(*ret_slowed->before));
+	if (!ret_slowed->before)
+		return -ENOMEM;
+	for (size_t i = 0; i < set->count; i++) {
+		ret_slowed->before[i] = sum;
+		sum += set->at[i].end - set->at[i].start;
+	}
+	return 0;
+}
+
+/* How long there was such work before @t. */
+static int64_t slowed_before(const struct slowed *slowed, int64_t t)
+{
+	size_t low = 0, high = slowed->set.count;
+	const struct gt_interval *last;
+
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+
+		if (slowed->set.at[middle].start < t)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	if (!low)
+		return 0;
+	last = &slowed->set.at[low - 1];
+	return slowed->before[low - 1] + (t < last->end ? t : last->end) - last->start;
+}
+
+/* What such work would have saved at the highest clock, if all of it followed the clock;
+ * *ret_clock: the mean one there, 0: not known. */
+static int64_t saving(const struct gt_model *model, uint16_t device, const struct slowed *slowed,
+		      double most, double *ret_clock)
 {
 	double ns = 0, cycles = 0;
 	int64_t from = 0, end = gt_health_end(model, device);
@@ -76,10 +121,9 @@ static int64_t saving(const struct gt_model *model, uint16_t device,
 		const struct gt_health_point *point = i < behind ? &model->health.at[i] : NULL;
 		int64_t until = point ? point->ts : end;
 
-		for (size_t k = 0; clock > 0 && k < set->count; k++) {
-			int64_t a = set->at[k].start > from ? set->at[k].start : from;
-			int64_t b = set->at[k].end < until ? set->at[k].end : until;
-			double part = a < b ? (double)gt_intervals_within(busy, a, b) : 0;
+		if (clock > 0 && from < until) {
+			double part = (double)(slowed_before(slowed, until) -
+					       slowed_before(slowed, from));
 
 			ns += part;
 			cycles += part * clock;
@@ -95,16 +139,20 @@ static int add_device(const struct gt_survey *survey, const struct gt_model *mod
 		      const struct gt_device_track *track, struct throttled *all)
 {
 	struct gt_intervals busy = {0}, set = {0};
-	double most = gt_health_over_time(model, track->device, GT_HEALTH_CLOCK_SM).max, clock;
+	struct slowed slowed = {0};
+	double most = gt_health_over_time(model, track->device, GT_HEALTH_CLOCK_SM).max, clock = 0;
 	int rc = busy_of(survey, model, track, &busy);
 	int64_t both;
 
 	if (!rc)
 		rc = throttled_of(model, track->device, &set);
-	both = gt_intervals_common(&busy, &set);
+	if (!rc)
+		rc = slowed_of(&busy, &set, &slowed);
+	both = gt_intervals_total(&slowed.set);
 	all->busy += gt_intervals_total(&busy);
 	all->throttled += both;
-	all->saves += saving(model, track->device, &busy, &set, most, &clock);
+	if (!rc)
+		all->saves += saving(model, track->device, &slowed, most, &clock);
 	if (both > all->worst) {
 		all->worst = both;
 		all->clock = clock;
@@ -114,6 +162,8 @@ static int add_device(const struct gt_survey *survey, const struct gt_model *mod
 	}
 	gt_intervals_fini(&busy);
 	gt_intervals_fini(&set);
+	gt_intervals_fini(&slowed.set);
+	free(slowed.before);
 	return rc;
 }
 

@@ -25,6 +25,8 @@ OTHER = {  # of some that print a line for each; of one whose search was still s
     ("crossing ranges", "stacks"): 5, ("nested ranges", "stacks"): 5,
     ("python functions", "lines"): 5,  # each function is compared with the rows of core/json/user_code.def
     ("colliding short correlation ids", "convert"): 1.4, ("names of copies", "report"): 7, ("waits of one id", "stats"): 1.4,
+    ("colliding short correlation ids", "convert"): 1.4, ("clocks and throttling", "analyze"): 1,
+    ("merged processes with gaps", "analyze"): 8,  # a model for each of 340 processes
     ("empty events", "stats"): 6, ("empty events", "verify"): 10,  # forty times as many as in an ordinary file
 }
 HEADER = ('{"schemaVersion": 1, "metadata": {"gputrace_version": "0.1.0"}, "baseTimeNanoseconds": 0, '
@@ -61,10 +63,22 @@ def with_stacks(id_of):
                       kernel(i, 2 * i + 1, stack=id_of(i))]
 
 
+def row(i, pid, was):
+    return {"ph": "M", "name": "process_labels", "pid": pid, "tid": 0,
+            "args": {"labels": "x", "rank": i, "merged process": i, "merged pid": was}}
+
+
 def merged(i):
-    row = {"ph": "M", "name": "process_labels", "pid": 100 + i, "tid": 0,
-           "args": {"labels": "x", "rank": i, "merged process": i, "merged pid": 100}}
-    return [row, call(i, 2 * i, pid=100 + i), kernel(i, 2 * i + 1)]
+    return [row(i, 100 + i, 100), call(i, 2 * i, pid=100 + i), kernel(i, 2 * i + 1)]
+
+
+def merged_with_gaps(i):
+    return [row(i, 100000 + i, 100), row(i, 500000 + i, 0),
+            *(e for k in range(3) for e in (call(k + 1, 9 * k, pid=100000 + i), kernel(k + 1, 9 * k + 1, pid=500000 + i)))]
+
+
+def counter(name, ts, **args):
+    return {"ph": "C", "cat": "gputrace", "name": name, "pid": 0, "tid": 0, "ts": ts, "args": args}
 
 
 # What stands in the file for each i, and the commands that it is tried with.
@@ -127,6 +141,10 @@ SHAPES = {
     "a flow far away": (lambda i: plain(i) if i > 1 else [{"ph": "s", "id": (1 << 32) - 1, "pid": 100, "tid": 100, "ts": 1,
                                                            "cat": "ac2g", "name": "ac2g"}], ("convert",)),
     "work without flows": (plain, ("verify",)),
+    "merged processes with gaps": (merged_with_gaps, ("analyze",)),
+    "clocks and throttling": (lambda i: [*([span(0, 1e6, "k", 7, pid=0, cat="kernel")] if i == 1 else ()),
+                                         counter("clocks", i, **{"SM MHz": 1000 + i % 900}),
+                                         counter("throttled", i, **{"power limit": i % 2})], ("analyze", "gaps")),
     "one flow": (lambda i: [kernel(i, i, correlation=5), {"ph": "f", "id": 5, "pid": 0, "tid": 7, "ts": i,
                                                           "cat": "ac2g", "name": "ac2g", "bp": "e"}], ("verify",)),
 }

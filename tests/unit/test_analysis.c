@@ -206,7 +206,7 @@ Test(share, a_sample_stands_for_the_time_around_it)
 Test(analysis, covers_are_sets)
 {
 	for (uint32_t round = 0; round < 200; round++) {
-		struct gt_intervals sets[2] = {0};
+		struct gt_intervals sets[2] = {0}, both = {0};
 		struct gt_cover covers[2] = {GT_COVER_EMPTY, GT_COVER_EMPTY};
 		int64_t common = 0, start = -300;
 		uint32_t state = round;
@@ -228,7 +228,9 @@ Test(analysis, covers_are_sets)
 		gt_intervals_merge(&sets[1]);
 		cr_assert_eq(covers[0].total, gt_intervals_total(&sets[0]), "%u", round);
 		cr_assert_eq(covers[1].total, gt_intervals_total(&sets[1]), "%u", round);
-		cr_assert_eq(common, gt_intervals_common(&sets[0], &sets[1]), "%u", round);
+		cr_assert(gt_intervals_common(&sets[0], &sets[1], &both));
+		cr_assert_eq(common, gt_intervals_total(&both), "%u", round);
+		gt_intervals_fini(&both);
 		gt_intervals_fini(&sets[0]);
 		gt_intervals_fini(&sets[1]);
 	}
@@ -236,7 +238,7 @@ Test(analysis, covers_are_sets)
 
 Test(intervals, union_and_intersection)
 {
-	struct gt_intervals a = {0}, b = {0};
+	struct gt_intervals a = {0}, b = {0}, both = {0};
 
 	gt_intervals_add(&a, 10, 20);
 	gt_intervals_add(&a, 15, 30);
@@ -251,7 +253,10 @@ Test(intervals, union_and_intersection)
 	gt_intervals_add(&b, 3, 12);
 	gt_intervals_add(&b, 29, 60);
 	gt_intervals_merge(&b);
-	cr_assert_eq(gt_intervals_common(&a, &b), 2 + 2 + 2);
+	cr_assert(gt_intervals_common(&a, &b, &both));
+	cr_assert_eq(gt_intervals_total(&both), 2 + 2 + 2);
+	cr_assert_eq(both.at[0].start, 3);
+	gt_intervals_fini(&both);
 	gt_intervals_fini(&a);
 	gt_intervals_fini(&b);
 }
