@@ -149,7 +149,7 @@ class TestCommand(TracedTest):
 
     def test_what_is_not_whole_is_refused(self):
         for content, words in ((TEXT[:60000], "gputrace repair closes it"), (TEXT[:10], "ends before its events begin"),
-                               (b'{"a":1}\n', "no traceEvents"), (TEXT.replace(b"{}]", b"{]]"), "byte"),
+                               (b'{"a":1}\n', "no traceEvents"), (TEXT.replace(b"{}]", b"{]]"), "offset"),
                                (b"\n\x05\x01\x02", "not a .pftrace")):
             self.path.write_bytes(content)
             self.refused(words, content)
