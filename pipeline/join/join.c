@@ -128,11 +128,14 @@ static bool is_behind(const struct gt_call_join *join, const struct gt_event *ev
 	return window_end && gt_event_is_gpu(event->kind) && event->start >= window_end;
 }
 
-/* Its call came before or behind the window: CUPTI's ids grow. */
+/* Its call came before or behind the window: CUPTI's ids grow. Which call was the first one behind
+ * is known a moment late; where none was lost, there is no other one that work can be of. */
 static bool is_of_passed(const struct gt_call_join *join, const struct gt_event *event)
 {
 	uint32_t id = event->correlation;
 
+	if (join->outlet->metadata->window_end && !join->has_lost)
+		return id != 0;
 	return id && (id <= join->last_passed || (join->first_behind && id >= join->first_behind) ||
 		      is_behind(join, event));
 }

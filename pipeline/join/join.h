@@ -51,6 +51,7 @@ struct gt_call_join {
 	/* correlation ids: the largest one of a call before the window, the smallest one of a call
 	 * behind it; 0: there was none */
 	uint32_t last_passed, first_behind;
+	bool has_lost; /* calls that started work: behind the window's end a record may be theirs */
 };
 
 /* What is known of a finished call. */

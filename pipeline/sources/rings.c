@@ -297,6 +297,8 @@ static void see_passed(const struct gt_rings *rings)
 
 	rings->calls->join->last_passed = passed.before;
 	rings->calls->join->first_behind = passed.behind;
+	rings->calls->join->has_lost =
+		rings->metadata->window_end && gt_threads_lost_launches() > 0;
 }
 
 /* Empties every ring. Returns how many records there were. */

@@ -145,6 +145,7 @@ Test(join, work_without_times_that_was_launched_outside_is_no_loss)
 	untimed(4, "");
 	metadata.window_end = 500;
 	join.first_behind = 4;
+	join.has_lost = true;
 	gt_call_join_settle(&join, true);
 	cr_assert_eq(ledger.count[GT_LEDGER_KERNELS_UNTIMED], 1);
 	cr_assert_eq(ledger.count[GT_LEDGER_RECORDS_UNFINISHED], 0);
@@ -242,6 +243,7 @@ Test(join, work_outside_of_the_window_is_not_of_a_lost_call)
 	kernel(7, 290);
 	kernel(8, 300);
 	join.first_behind = 9;
+	join.has_lost = true;
 	kernel(9, 299);
 	gt_call_join_settle(&join, true);
 	metadata.window_end = 0;
