@@ -52,7 +52,8 @@ bool gt_filter_is_nvtx(const struct gt_filter_term *term, const struct gt_model 
 	return entry->value > 0;
 }
 
-/* Ranges of a row stand behind each other, by their begin. */
+/* For each range, the latest end of the ranges that fit in its row, up to it. The ranges of a row
+ * are consecutive, in the order of their start. */
 static const int64_t *ends_of(const struct gt_filter_term *term, const struct gt_model *model)
 {
 	struct gt_filter_seen *seen = seen_of(term, model);

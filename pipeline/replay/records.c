@@ -320,8 +320,8 @@ static bool waited(struct gt_replay_records *r, const struct gt_event *event)
 	return found;
 }
 
-/* Of records that waited and did not come again the buffers were not in the spool. Those that had
- * no room in the list count as records of lost calls: so many do not wait for anything else. */
+/* Of records that waited and did not come again the buffers were not in the spool. Of those that
+ * had no room in the list only the number is known: they count as records of lost calls. */
 static void settle_gone(const struct gt_replay_records *r)
 {
 	for (size_t i = 0; i < r->waited_count; i++)
